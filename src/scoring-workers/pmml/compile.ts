@@ -6,7 +6,7 @@ import { type Field, makeField, onceForRecord, store } from './fields/field.ts';
 import { type Input, makeInput, makeTargetInput } from './fields/inputs.ts';
 import { changesValues, isTarget, type MiningField, readMiningField, Treatment } from './fields/mining-field.ts';
 import { Dictionary } from './fields/row.ts';
-import { type Names, Scope } from './fields/scope.ts';
+import { derivedFieldsOf, type Names, Scope } from './fields/scope.ts';
 import { type DataType, isNumeric } from './fields/types.ts';
 import {
   type CompileModel,
@@ -289,16 +289,6 @@ function miningFieldsOf(element: Element): readonly MiningField[] {
 
 function localsOf(element: Element): ReadonlyMap<string, Element> {
   return derivedFieldsOf(element.child('LocalTransformations'));
-}
-
-/** DerivedFields by name. */
-export function derivedFieldsOf(element: Element | undefined): ReadonlyMap<string, Element> {
-  const fields = new Map<string, Element>();
-  for (const child of element?.childrenOf('DerivedField') ?? []) {
-    const name = child.attribute('name');
-    if (name !== undefined) fields.set(name, child);
-  }
-  return fields;
 }
 
 /** Fields of the DataDictionary by name. */

@@ -1,9 +1,10 @@
-import { compileTopModel, dataFieldsOf, derivedFieldsOf, type Parts } from './compile.ts';
+import { compileTopModel, dataFieldsOf, type Parts } from './compile.ts';
 import { Element, PmmlError, release } from './document/element.ts';
 import { Problems } from './document/problems.ts';
 import { DocumentReader } from './document/reader.ts';
 import type { ReadOptions, ReadResult } from './engine.ts';
 import { compileExpression, namesOf } from './expressions/compile.ts';
+import { derivedFieldsOf } from './fields/scope.ts';
 import { COLLECTORS, FAMILIES } from './registry.ts';
 import { compilePredicate } from './predicates/compile.ts';
 import { CompiledScoringModel } from './scoring-model.ts';

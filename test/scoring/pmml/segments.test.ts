@@ -120,3 +120,19 @@ t.test('segments without a prediction in a chain, and before the first one that 
     ['a', 'b'],
   ]);
 });
+
+t.test('derived fields of a Segmentation: for predicates, segments and outputs of the model around', async (t) => {
+  const derived =
+    '<LocalTransformations><DerivedField name="twice" optype="continuous" dataType="double"><Apply function="*"><FieldRef field="x"/><Constant>2</Constant></Apply></DerivedField></LocalTransformations>';
+  const model = modelOf(
+    mining(
+      'regression',
+      'selectFirst',
+      `${derived}<Segment><SimplePredicate field="twice" operator="greaterThan" value="3"/><RegressionModel functionName="regression">${schema('y', 'twice')}<RegressionTable intercept="1"><NumericPredictor name="twice" coefficient="1"/></RegressionTable></RegressionModel></Segment>`,
+      '<Output><OutputField name="d" feature="transformedValue"><FieldRef field="twice"/></OutputField></Output>',
+      'y',
+    ),
+  );
+  t.same(model.apply({ x: 2 }), { y: 5, d: 4 });
+  t.same(model.apply({ x: 1 }), { y: null, d: 2 });
+});

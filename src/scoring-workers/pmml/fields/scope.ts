@@ -179,6 +179,16 @@ function derivedField(name: string, element: Element, scope: Scope, isVolatile: 
   return computedField({ name, type, optype, expression, slots: scope.names.slots, order, isVolatile });
 }
 
+/** DerivedFields by name. */
+export function derivedFieldsOf(element: Element | undefined): ReadonlyMap<string, Element> {
+  const fields = new Map<string, Element>();
+  for (const child of element?.childrenOf('DerivedField') ?? []) {
+    const name = child.attribute('name');
+    if (name !== undefined) fields.set(name, child);
+  }
+  return fields;
+}
+
 /** A field that is computed from an expression, once for each record or (`isVolatile`) each time, and cast to its type. */
 export function computedField(form: {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { type Element, PmmlError } from '../../document/element.ts';
 import type { Row } from '../../fields/row.ts';
-import { Scope } from '../../fields/scope.ts';
+import { derivedFieldsOf, Scope } from '../../fields/scope.ts';
 import { TRUE } from '../../predicates/predicate.ts';
 import type { EvaluatedModel, Model, ModelContext, ModelOutput, PartialModel, Trace } from '../model.ts';
 import { Prediction } from '../model.ts';
@@ -24,7 +24,8 @@ export function compileMining(context: ModelContext): Model {
   if (segmentation === undefined && embedded.length > 0) return sequenceOf(embedded, context);
   if (segmentation === undefined) throw new PmmlError(element, 'the Segmentation is missing');
   const method = methodOf(segmentation);
-  const chainScope = new Scope(context.scope.names, { parent: context.scope });
+  const locals = derivedFieldsOf(segmentation.child('LocalTransformations'));
+  const chainScope = new Scope(context.scope.names, { parent: context.scope, locals });
   const segments: Segment[] = [];
   const byId = new Map<string, PartialModel>();
   for (const [index, child] of segmentation.childrenOf('Segment').entries()) {
