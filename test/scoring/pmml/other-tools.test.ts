@@ -223,6 +223,38 @@ t.test('derived fields inside of the nodes of a Bayesian network', async (t) => 
   t.ok(Math.abs((model.apply({ x: 3 }).y as number) - 6) < 1e-3);
 });
 
+t.test('conditions of a Bayesian network on derived fields of the node', async (t) => {
+  const probabilities = (cold: number): string =>
+    `<ValueProbability value="cold" probability="${cold}"/><ValueProbability value="warm" probability="${1 - cold}"/>`;
+  const when = (parent: string, value: string, cold: number): string =>
+    `<DiscreteConditionalProbability><ParentValue parent="${parent}" value="${value}"/>${probabilities(cold)}</DiscreteConditionalProbability>`;
+  const network = (derivedField: string, root: string, conditions: string, target = texts('t', 'cold', 'warm')) =>
+    modelOf(
+      pmmlOf(
+        `${target}${doubles('x')}${texts('c', 'one', 'two', 'three')}`,
+        `<BayesianNetworkModel functionName="classification">${schema('t', 'x', 'c')}<Output><OutputField name="p" feature="probability" value="cold"/></Output>
+        <BayesianNetworkNodes>${root}<DiscreteNode name="t">${derivedField}${conditions}</DiscreteNode></BayesianNetworkNodes></BayesianNetworkModel>`,
+      ),
+    );
+  const normal =
+    '<ContinuousNode name="x"><ContinuousDistribution><NormalDistributionForBN><Mean><Constant>0</Constant></Mean><Variance><Constant>1</Constant></Variance></NormalDistributionForBN></ContinuousDistribution></ContinuousNode>';
+  const bins = `<DerivedField name="bin" optype="categorical" dataType="string"><Discretize field="x" defaultValue="high"><DiscretizeBin binValue="low"><Interval closure="openClosed" rightMargin="0"/></DiscretizeBin></Discretize></DerivedField>`;
+  const binned = network(bins, normal, when('bin', 'low', 0.75) + when('bin', 'high', 0.25));
+  t.same(binned.apply({ x: -1 }), { t: 'cold', p: 0.75 });
+  t.same(binned.apply({ x: 1 }), { t: 'warm', p: 0.25 });
+  near(t, Math.round((binned.apply({}).p as number) * 20), 10, 'half of the samples are low');
+  const counts = `<DiscreteNode name="c">${Object.entries({ one: 0.5, two: 0.25, three: 0.25 })
+    .map(([value, share]) => `<ValueProbability value="${value}" probability="${share}"/>`)
+    .join('')}</DiscreteNode>`;
+  const isOne =
+    '<DerivedField name="isOne" optype="continuous" dataType="integer"><NormDiscrete field="c" value="one"/></DerivedField>';
+  const counted = network(isOne, counts, when('isOne', '1.0', 1) + when('isOne', '0', 0.5));
+  t.same(counted.apply({ c: 'three' }), { t: 'cold', p: 0.5 });
+  t.same(counted.apply({}), { t: 'cold', p: 0.75 }, 'the parent is not given');
+  t.throws(() => network(bins, normal, when('bun', 'low', 1)), /unknown node 'bun'/);
+  t.throws(() => network(bins.replace('"bin"', '"x"'), normal, when('x', 'low', 1)), /'x' is the name of a node, too/);
+});
+
 t.test('real numbers as texts, in the form of Java', async (t) => {
   const of = (type: string, x: number): unknown =>
     modelOf(

@@ -161,7 +161,10 @@ class BayesianNetwork implements Model {
       let rest = i;
       for (let at = list.length - 1; at >= 0; at--) {
         const { name, values: texts } = hidden[list[at] as number] as DiscreteNode;
-        values.set(name, texts[rest % texts.length] as string);
+        const text = texts[rest % texts.length] as string;
+        values.set(name, text);
+        const field = this.#fields.get(name) as Field;
+        store(row, field.slot, text, field.dictionary);
         rest = Math.floor(rest / texts.length);
       }
       table[i] = this.#likelihood(node, row, given, values);
@@ -169,7 +172,8 @@ class BayesianNetwork implements Model {
     return { variables: list, table };
   }
 
-  #likelihood(node: Node, row: Row, given: ReadonlyMap<string, Value>, values: ReadonlyMap<string, string>): number {
+  #likelihood(node: Node, row: Row, given: ReadonlyMap<string, Value>, values: Map<string, string>): number {
+    derive(node, row, values);
     if (node.kind === 'discrete') {
       const table = fitting(node.tables, values);
       return table?.list[node.values.indexOf(values.get(node.name) ?? '')] ?? 0;
@@ -214,6 +218,7 @@ class BayesianNetwork implements Model {
     for (const node of this.#nodes) {
       const known = given.get(node.name);
       const field = this.#fields.get(node.name) as Field;
+      derive(node, row, values);
       if (node.kind === 'discrete') {
         const table = fitting(node.tables, values);
         if (table === undefined) return 0;
@@ -241,6 +246,15 @@ class BayesianNetwork implements Model {
       });
       if (prediction.categories.length === 0) trace.line(`The mean of [${field.name}] is [${prediction.number}]`);
     }
+  }
+}
+
+/** Puts the derived fields that conditions of the node name beside the values of its parents, which the row holds. */
+function derive({ derived }: Node, row: Row, values: Map<string, string>): void {
+  for (const [name, field] of derived) {
+    const value = field.value(row);
+    if (value === undefined || Array.isArray(value)) values.delete(name);
+    else values.set(name, textOf(value, field.type));
   }
 }
 

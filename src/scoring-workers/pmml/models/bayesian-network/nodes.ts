@@ -1,9 +1,11 @@
 import { type Element, PmmlError } from '../../document/element.ts';
 import type { Expression } from '../../fields/expression.ts';
-import { Scope } from '../../fields/scope.ts';
+import type { Field } from '../../fields/field.ts';
+import { derivedFieldsOf, Scope } from '../../fields/scope.ts';
+import { castText, textOf } from '../../fields/types.ts';
 import type { ModelContext } from '../model.ts';
 
-/** A condition on parents: for each of them a value that it must have. */
+/** A condition on parents and derived fields of the node: for each of them a value that it must have. */
 export type Condition = ReadonlyMap<string, string>;
 
 /** Probabilities of the values of a node where its parents are as the condition says. */
@@ -17,6 +19,8 @@ export interface DiscreteNode {
   readonly kind: 'discrete';
   readonly name: string;
   readonly parents: readonly string[];
+  /** Derived fields of the node that its conditions name, by name. */
+  readonly derived: ReadonlyMap<string, Field>;
   readonly values: readonly string[];
   readonly tables: readonly Probabilities[];
 }
@@ -42,6 +46,7 @@ export interface ContinuousNode {
   readonly name: string;
   /** Discrete and continuous ones. */
   readonly parents: readonly string[];
+  readonly derived: ReadonlyMap<string, Field>;
   readonly distributions: readonly NodeDistribution[];
 }
 
@@ -57,13 +62,66 @@ export function readNodes(element: Element, scope: Scope, context: ModelContext)
   const elements = element.childrenOf('DiscreteNode', 'ContinuousNode');
   if (elements.length === 0) throw new PmmlError(element, 'it has no node');
   const names = new Set(elements.map((child) => child.required('name')));
-  const nodes = elements.map((child) =>
-    child.name === 'DiscreteNode' ? readDiscrete(child) : readContinuous(child, names, scope, context),
-  );
+  const nodes = elements.map((child) => {
+    const own = new OwnFields(child, names, scope);
+    return child.name === 'DiscreteNode' ? readDiscrete(child, own) : readContinuous(child, own, context);
+  });
   return inOrder(nodes, element);
 }
 
-function readDiscrete(element: Element): DiscreteNode {
+/** The derived fields of a node, and the nodes that they and its distributions refer to. */
+class OwnFields {
+  readonly scope: Scope;
+  /** Those that conditions name, by name. */
+  readonly named = new Map<string, Field>();
+  readonly #locals: ReadonlyMap<string, Element>;
+  readonly #names: ReadonlySet<string>;
+  readonly #parents = new Set<string>();
+
+  constructor(element: Element, names: ReadonlySet<string>, scope: Scope) {
+    this.#names = names;
+    this.#locals = derivedFieldsOf(element);
+    for (const [name, field] of this.#locals) {
+      if (names.has(name)) throw new PmmlError(field, `'${name}' is the name of a node, too`);
+      this.refer(field);
+    }
+    // Parents have other values while one record is scored, so fields of them are computed each time.
+    this.scope =
+      this.#locals.size === 0
+        ? scope
+        : new Scope(scope.names, { parent: scope, locals: this.#locals, isFunction: true });
+  }
+
+  /** Takes note of the nodes that an element refers to. */
+  refer(element: Element): void {
+    const field = element.attribute('field');
+    if (field !== undefined && this.#names.has(field)) this.#parents.add(field);
+    for (const child of element.children) this.refer(child);
+  }
+
+  condition(holder: Element): Condition {
+    return new Map(holder.childrenOf('ParentValue').map((one) => this.#parentValue(one)));
+  }
+
+  #parentValue(element: Element): [name: string, value: string] {
+    const [name, text] = [element.required('parent'), element.required('value')];
+    if (!this.#locals.has(name)) {
+      this.#parents.add(name);
+      return [name, text];
+    }
+    const field = this.scope.field(name, element);
+    this.named.set(name, field);
+    const value = castText(text, field.type);
+    return [name, value === undefined ? text : textOf(value, field.type)];
+  }
+
+  /** After all conditions and distributions are read. */
+  get parents(): readonly string[] {
+    return [...this.#parents];
+  }
+}
+
+function readDiscrete(element: Element, own: OwnFields): DiscreteNode {
   const conditional = element.childrenOf('DiscreteConditionalProbability');
   const values = [
     ...new Set(
@@ -78,31 +136,21 @@ function readDiscrete(element: Element): DiscreteNode {
       list[values.indexOf(one.required('value'))] = one.requiredNumber('probability');
     return list;
   };
-  const tables = conditional.map((holder) => ({ when: conditionOf(holder), list: read(holder) }));
+  const tables: Probabilities[] = conditional.map((holder) => ({ when: own.condition(holder), list: read(holder) }));
   if (tables.length === 0) tables.push({ when: new Map(), list: read(element) });
-  return { kind: 'discrete', name: element.required('name'), parents: parentsOf(tables), values, tables };
+  return {
+    kind: 'discrete',
+    name: element.required('name'),
+    parents: own.parents,
+    derived: own.named,
+    values,
+    tables,
+  };
 }
 
-function readContinuous(
-  element: Element,
-  names: ReadonlySet<string>,
-  scope: Scope,
-  context: ModelContext,
-): ContinuousNode {
-  const derived = element.childrenOf('DerivedField');
-  // Parents have other values while one record is scored, so fields of them are computed each time.
-  const own =
-    derived.length === 0
-      ? scope
-      : new Scope(scope.names, {
-          parent: scope,
-          locals: new Map(derived.map((field) => [field.required('name'), field])),
-          isFunction: true,
-        });
+function readContinuous(element: Element, own: OwnFields, context: ModelContext): ContinuousNode {
   const conditional = element.childrenOf('ContinuousConditionalProbability');
   const holders = conditional.length > 0 ? conditional : [element];
-  const referred = new Set<string>();
-  for (const field of derived) collectNames(field, names, referred);
   const distributions = holders.map((holder) => {
     const inner = holder.child('ContinuousDistribution')?.children.find(({ name }) => name in DISTRIBUTIONS);
     if (inner === undefined)
@@ -113,30 +161,20 @@ function readContinuous(
     const name = inner.name as DistributionName;
     const parameters = DISTRIBUTIONS[name].map((part) => {
       const child = inner.child(part);
-      const expression = child === undefined ? undefined : scope.names.findExpression(child);
+      const expression = child === undefined ? undefined : own.scope.names.findExpression(child);
       if (expression === undefined) throw new PmmlError(inner, `${part} with an expression is missing`);
-      collectNames(expression, names, referred);
-      return context.expression(expression, own);
+      own.refer(expression);
+      return context.expression(expression, own.scope);
     });
-    return { when: conditionOf(holder), name, parameters };
+    return { when: own.condition(holder), name, parameters };
   });
-  const parents = [...new Set([...parentsOf(distributions), ...referred])];
-  return { kind: 'continuous', name: element.required('name'), parents, distributions };
-}
-
-function conditionOf(holder: Element): Condition {
-  return new Map(holder.childrenOf('ParentValue').map((one) => [one.required('parent'), one.required('value')]));
-}
-
-function parentsOf(tables: readonly { readonly when: Condition }[]): string[] {
-  return [...new Set(tables.flatMap(({ when }) => [...when.keys()]))];
-}
-
-/** Nodes that an expression refers to. */
-function collectNames(element: Element, names: ReadonlySet<string>, into: Set<string>): void {
-  const field = element.attribute('field');
-  if (field !== undefined && names.has(field)) into.add(field);
-  for (const child of element.children) collectNames(child, names, into);
+  return {
+    kind: 'continuous',
+    name: element.required('name'),
+    parents: own.parents,
+    derived: own.named,
+    distributions,
+  };
 }
 
 function inOrder(nodes: readonly Node[], element: Element): readonly Node[] {
