@@ -70,6 +70,55 @@ t.test('a category of an output is found by its type', async (t) => {
   t.equal(of('string', ['a', 'b'], 'b'), 0.25);
 });
 
+t.test('ranks: categories by probability or confidence, entities only where they are the prediction', async (t) => {
+  const outputs = (...features: string[]): string =>
+    `<Output>${[1, 2, 3, 4].flatMap((rank) => features.map((feature) => `<OutputField name="${feature[0]}${rank}" feature="${feature}" rank="${rank}"/>`)).join('')}</Output>`;
+  const share = (value: string, records: number): string =>
+    `<ScoreDistribution value="${value}" recordCount="${records}"/>`;
+  const fields = `${texts('t', 'a', 'b', 'c')}${doubles('x')}`;
+  const node = modelOf(
+    pmmlOf(
+      fields,
+      `<TreeModel functionName="classification">${schema('t', 'x')}${outputs('value', 'probability').replaceAll('"value"', '"predictedValue"')}<Node score="b"><True/>${share('a', 3)}${share('b', 4)}${share('c', 1)}</Node></TreeModel>`,
+    ),
+  );
+  t.same(node.apply({ x: 1 }), {
+    t: 'b',
+    v1: 'b',
+    p1: 0.5,
+    v2: 'a',
+    p2: 0.375,
+    v3: 'c',
+    p3: 0.125,
+    v4: null,
+    p4: null,
+  });
+  const rule = (score: string, confidence: number): string =>
+    `<SimpleRule id="${confidence}" score="${score}" confidence="${confidence}" weight="${1 - confidence}"><True/></SimpleRule>`;
+  const rules = modelOf(
+    pmmlOf(
+      fields,
+      `<RuleSetModel functionName="classification">${schema('t', 'x')}${outputs('value', 'confidence').replaceAll('"value"', '"predictedValue"')}<RuleSet><RuleSelectionMethod criterion="weightedMax"/>${rule('a', 0.5)}${rule('b', 0.75)}${rule('c', 0.25)}</RuleSet></RuleSetModel>`,
+    ),
+  );
+  t.same(
+    rules.apply({ x: 1 }),
+    { t: 'c', v1: 'c', c1: 0.25, v2: 'b', c2: 0.75, v3: 'a', c3: 0.5, v4: null, c4: null },
+    'the one that is predicted goes before the others',
+  );
+  const neighbours = (target: string): Record<string, unknown> =>
+    modelOf(
+      pmmlOf(
+        `${fields}${doubles('y')}`,
+        `<NearestNeighborModel functionName="${target === 't' ? 'classification' : 'regression'}" numberOfNeighbors="3">${schema(target, 'x')}${outputs('value').replaceAll('"value"', '"predictedValue"')}
+        <TrainingInstances><InstanceFields><InstanceField field="x"/><InstanceField field="t"/><InstanceField field="y"/></InstanceFields><InlineTable>${['a', 'b', 'b'].map((value, x) => `<row><x>${x}</x><t>${value}</t><y>${x}</y></row>`).join('')}</InlineTable></TrainingInstances>
+        <ComparisonMeasure kind="distance"><euclidean/></ComparisonMeasure><KNNInputs><KNNInput field="x"/></KNNInputs></NearestNeighborModel>`,
+      ),
+    ).apply({ x: 0 });
+  t.same(neighbours('t'), { t: 'b', v1: 'b', v2: 'a', v3: null, v4: null });
+  t.same(neighbours('y'), { y: 1, v1: 1, v2: null, v3: null, v4: null });
+});
+
 t.test('marks of missing and invalid values count by their type; lists are treated value by value', async (t) => {
   const field = `<DataField name="x" optype="continuous" dataType="double"><Value value="-999.0" property="missing"/><Value value="7" property="invalid"/></DataField>`;
   const sum =

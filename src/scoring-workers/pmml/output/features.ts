@@ -84,18 +84,22 @@ const predictedValue: Read = (element, context) => {
     type,
     value: (row) => {
       const held = prediction(row);
-      return held?.ranked?.()[rank - 1]?.id ?? (held === undefined ? undefined : rankedCategory(held, rank));
+      if (held === undefined) return undefined;
+      if (held.categories.length > 0) return held.categories[rankedCategories(held)[rank - 1] ?? -1];
+      // Where the prediction is an entity itself, such as a cluster, the next ones follow.
+      const ranked = held.ranked?.();
+      return ranked?.[0]?.id === held.value ? ranked?.[rank - 1]?.id : undefined;
     },
   };
 };
 
-/** The category of a rank by probability: the first of equal ones before the others. */
-function rankedCategory(prediction: Prediction, rank: number): Value | undefined {
-  const order = prediction.categories
-    .map((category, i) => ({ category, probability: prediction.probabilities[i] as number }))
-    .filter(({ probability }) => !Number.isNaN(probability))
-    .sort((a, b) => b.probability - a.probability);
-  return order[rank - 1]?.category;
+/** Indexes of categories: the predicted one, then the others by probability, by confidence where none has a probability. */
+function rankedCategories(prediction: Prediction): readonly number[] {
+  const numbers = prediction.mostProbable() === -1 ? prediction.confidences : prediction.probabilities;
+  const first = prediction.indexOf(prediction.value);
+  const others = [...prediction.categories.keys()].filter((i) => i !== first && !Number.isNaN(numbers[i]));
+  others.sort((a, b) => (numbers[b] as number) - (numbers[a] as number));
+  return first === -1 ? others : [first, ...others];
 }
 
 const predictedDisplayValue: Read = (element, context) => {
@@ -123,15 +127,17 @@ function namedCategory(element: Element, context: FeatureContext): ((prediction:
   };
 }
 
-/** Probability or confidence: of the category that `value` names, else of the predicted one. */
+/** Probability or confidence: of the category that `value` names, else of the predicted one or that of the `rank`. */
 const ofCategory =
   (read: (prediction: Prediction) => Float64Array): Read =>
   (element, context) => {
     const prediction = predictionOf(element, context);
     const category = namedCategory(element, context);
+    const rank = rankOf(element);
     // Index of the named category in the list that the model had last: mostly it has one.
     let known: { readonly categories: readonly Value[]; readonly index: number } | undefined;
     const indexOf = (held: Prediction): number => {
+      if (category === undefined && rank > 1) return rankedCategories(held)[rank - 1] ?? -1;
       if (category === undefined) return held.indexOf(held.value);
       if (known?.categories !== held.categories) known = { categories: held.categories, index: category(held) };
       return known.index;
@@ -242,11 +248,9 @@ const topCategories: Read = (element, context) => {
     value: (row) => {
       const held = prediction(row);
       if (held === undefined) return undefined;
-      const best: Value[] = [];
-      for (let rank = 1; rank <= count; rank++) {
-        const category = rankedCategory(held, rank);
-        if (category !== undefined) best.push(category);
-      }
+      const best = rankedCategories(held)
+        .slice(0, count)
+        .map((index) => held.categories[index] as Value);
       return best.length === 0 ? undefined : best;
     },
   };
