@@ -119,6 +119,16 @@ t.test('ranks: categories by probability or confidence, entities only where they
   t.same(neighbours('y'), { y: 1, v1: 1, v2: null, v3: null, v4: null });
 });
 
+t.test('probabilities of a node are shares of their sum', async (t) => {
+  const model = modelOf(
+    pmmlOf(
+      `${texts('t', 'a', 'b')}${doubles('x')}`,
+      `<TreeModel functionName="classification">${schema('t', 'x')}<Output><OutputField name="p" feature="probability" value="a"/><OutputField name="c" feature="confidence" value="b"/></Output><Node score="a"><True/><ScoreDistribution value="a" recordCount="1" probability="1.5"/><ScoreDistribution value="b" recordCount="9" probability="0.5"/></Node></TreeModel>`,
+    ),
+  );
+  t.same(model.apply({ x: 1 }), { t: 'a', p: 0.75, c: 0.25 });
+});
+
 t.test('marks of missing and invalid values count by their type; lists are treated value by value', async (t) => {
   const field = `<DataField name="x" optype="continuous" dataType="double"><Value value="-999.0" property="missing"/><Value value="7" property="invalid"/></DataField>`;
   const sum =

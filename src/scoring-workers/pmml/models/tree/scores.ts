@@ -191,7 +191,7 @@ class Categories {
   }
 }
 
-/** ScoreDistributions by node. A probability that is not given is the share of records; a confidence is the probability. */
+/** ScoreDistributions by node. A probability is the share of those that are given, else of the records; a confidence that is not given is the probability. */
 class Distributions {
   readonly starts: Int32Array;
   readonly categories: Int32Array;
@@ -222,13 +222,16 @@ class Distributions {
 
   #complete(start: number, end: number): void {
     let records = 0;
+    let given = 0;
     let isGiven = true;
     for (let i = start; i < end; i++) {
       records += this.counts[i];
+      given += this.probabilities[i];
       if (Number.isNaN(this.probabilities[i])) isGiven = false;
     }
     for (let i = start; i < end; i++) {
       if (!isGiven) this.probabilities[i] = records === 0 ? 0 : this.counts[i] / records;
+      else if (given > 0) this.probabilities[i] /= given;
       if (Number.isNaN(this.confidences[i])) this.confidences[i] = this.probabilities[i];
     }
   }
