@@ -129,6 +129,19 @@ t.test('probabilities of a node are shares of their sum', async (t) => {
   t.same(model.apply({ x: 1 }), { t: 'a', p: 0.75, c: 0.25 });
 });
 
+t.test('the derived field of an input of a naive Bayes model is of its own type', async (t) => {
+  const counts = (a: number, b: number): string =>
+    `<TargetValueCounts><TargetValueCount value="a" count="${a}"/><TargetValueCount value="b" count="${b}"/></TargetValueCounts>`;
+  const model = modelOf(
+    pmmlOf(
+      `${texts('t', 'a', 'b')}${doubles('x')}`,
+      `<NaiveBayesModel functionName="classification" threshold="0.001">${schema('t', 'x')}<BayesInputs><BayesInput fieldName="x"><DerivedField optype="categorical" dataType="integer"><FieldRef field="x"/></DerivedField>
+      <PairCounts value="1">${counts(3, 1)}</PairCounts><PairCounts value="2">${counts(1, 3)}</PairCounts></BayesInput></BayesInputs><BayesOutput fieldName="t">${counts(4, 4)}</BayesOutput></NaiveBayesModel>`,
+    ),
+  );
+  t.same([model.apply({ x: 1.4 }).t, model.apply({ x: 1.6 }).t], ['a', 'b'], 'rounded to whole numbers');
+});
+
 t.test('marks of missing and invalid values count by their type; lists are treated value by value', async (t) => {
   const field = `<DataField name="x" optype="continuous" dataType="double"><Value value="-999.0" property="missing"/><Value value="7" property="invalid"/></DataField>`;
   const sum =

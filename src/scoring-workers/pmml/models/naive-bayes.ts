@@ -4,7 +4,7 @@ import type { Field } from '../fields/field.ts';
 import type { Row } from '../fields/row.ts';
 import { computedField } from '../fields/scope.ts';
 import { textOf } from '../fields/types.ts';
-import { opTypeFor } from '../fields/data-field.ts';
+import { dataTypeOf, opTypeFor, opTypeOf } from '../fields/data-field.ts';
 import { categoryOf, type Model, type ModelContext, Prediction, type Trace } from './model.ts';
 import { type Distribution, readDistribution } from './distribution.ts';
 
@@ -106,11 +106,11 @@ function inputField(input: Element, context: ModelContext): Field {
   const child = context.scope.names.findExpression(derived);
   if (child === undefined) throw new PmmlError(derived, 'has no expression');
   const expression = context.expression(child);
-  const type = expression.type ?? 'string';
+  const type = dataTypeOf(derived) ?? expression.type ?? 'string';
   return computedField({
     name: derived.attribute('name') ?? input.required('fieldName'),
     type,
-    optype: opTypeFor(type),
+    optype: opTypeOf(derived) ?? opTypeFor(type),
     expression,
     slots: context.scope.names.slots,
   });
