@@ -297,6 +297,35 @@ t.test('Cox regression: the cumulative hazard', async (t) => {
   t.throws(() => general(form('', '')), /has no BaseCumHazardTables/);
 });
 
+t.test('standard errors by the covariance of the parameters', async (t) => {
+  const output = '<Output><OutputField name="e" feature="standardError"/></Output>';
+  const covariance = (cells: string): Form => ({
+    attributes: 'modelType="generalLinear" functionName="regression"',
+    cells: [['1', 'x', 'px']],
+    betas: [
+      ['p0', 1],
+      ['px', 2],
+    ],
+    more: `<PCovMatrix>${cells}</PCovMatrix>${output}`,
+  });
+  const cell = (row: string, column: string, value: number): string =>
+    `<PCovCell pRow="${row}" pCol="${column}" value="${value}"/>`;
+  const half = cell('p0', 'p0', 4) + cell('p0', 'px', -1) + cell('px', 'px', 0.5);
+  for (const cells of [half, half + cell('px', 'p0', -1)]) {
+    const model = general(covariance(cells));
+    near(t, model.score({ x: 3 }).standardError, Math.sqrt(4 - 6 + 4.5), 'the error');
+    t.ok(Number.isNaN(model.score({}).standardError), 'x is missing');
+  }
+  t.throws(() => general(covariance(cell('p0', 'pz', 1))), /no Parameter has the name 'pz'/);
+  const without = general({ ...covariance(''), more: output });
+  t.match(without.problems.list[0]?.text, /needs a PCovMatrix/);
+  const logistic = general({
+    ...covariance(half),
+    attributes: 'modelType="generalizedLinear" functionName="regression" linkFunction="logit"',
+  });
+  t.match(logistic.problems.list[0]?.text, /not for generalizedLinear/);
+});
+
 t.test('what is refused says why', async (t) => {
   const withCell = (value: string, predictor: string) => () =>
     general({ ...INTERACTION, cells: [[value, predictor, 'red']], betas: [['red', 1]] });

@@ -10,6 +10,7 @@ import { cellsByCategory, Coefficients, shown } from './coefficients.ts';
 import { readBaseline } from './cox.ts';
 import { Design } from './design.ts';
 import { readCumulativeLink, readLink } from './links.ts';
+import { readStandardError, warnOfStandardError } from './standard-error.ts';
 
 export const GENERAL_TYPES = [
   'regression',
@@ -25,6 +26,8 @@ export const compileGeneralRegression: CompileModel = (context) => {
   element.required('modelType');
   warnOfFloat(context);
   const type = element.oneOf('modelType', GENERAL_TYPES, 'regression');
+  if (type !== 'regression' && type !== 'generalLinear')
+    warnOfStandardError(context, `a standard error is computed for regression and generalLinear, not for ${type}`);
   switch (type) {
     case 'multinomialLogistic':
     case 'ordinalMultinomial':
@@ -55,7 +58,7 @@ function numberOrField(context: ModelContext, names: { variable: string; value: 
 const readOffset = (context: ModelContext): ((row: Row) => number) =>
   numberOrField(context, { variable: 'offsetVariable', value: 'offsetValue' });
 
-/** The coefficients of a model with one linear predictor. */
+/** The coefficients of a model with one linear predictor. The design is not finished. */
 function onlyCoefficients(context: ModelContext, design: Design): Coefficients {
   const { element, target } = context;
   const groups = [...cellsByCategory(element, target)];
@@ -64,15 +67,15 @@ function onlyCoefficients(context: ModelContext, design: Design): Coefficients {
     throw new PmmlError(element, 'has coefficients of several target categories; a regression has one list of them');
   if (first === undefined && element.attribute('modelType') !== 'CoxRegression')
     throw new PmmlError(element, 'has no PCell in its ParamMatrix');
-  const coefficients = new Coefficients(first?.[1] ?? [], design, first?.[0]);
-  design.finish();
-  return coefficients;
+  return new Coefficients(first?.[1] ?? [], design, first?.[0]);
 }
 
 function regression(context: ModelContext, link: InverseLink): Model {
   const isGeneralized = context.element.attribute('modelType') === 'generalizedLinear';
   const design = new Design(context);
   const coefficients = onlyCoefficients(context, design);
+  const standardError = isGeneralized ? undefined : readStandardError(context, design);
+  design.finish();
   const offset = isGeneralized ? readOffset(context) : () => 0;
   const trials = numberOrField(context, { variable: 'trialsVariable', value: 'trialsValue' });
   const prediction = new Prediction();
@@ -84,6 +87,7 @@ function regression(context: ModelContext, link: InverseLink): Model {
       design.compute(row);
       const mean = link(linear(row));
       prediction.setNumber(isGeneralized ? mean * trials(row) : mean);
+      if (standardError !== undefined) prediction.standardError = standardError(design.values);
     },
     explain(row, trace) {
       trace.line('[GeneralRegression]');
@@ -99,6 +103,7 @@ function cox(context: ModelContext): Model {
   const { element } = context;
   const design = new Design(context);
   const coefficients = onlyCoefficients(context, design);
+  design.finish();
   const baseline = readBaseline(context);
   const points = new Map<string, number>();
   for (const parameter of element.child('ParameterList')?.childrenOf('Parameter') ?? [])
