@@ -98,7 +98,11 @@ t.test('norms', async (t) => {
   t.equal(value('<NormDiscrete field="n" value="1.0"/>', { n: 1 }), 1);
   t.equal(value('<NormDiscrete field="b" value="TRUE"/>', { b: true }), 1);
   t.equal(value('<NormDiscrete field="s" value="a"/>'), undefined);
-  t.throws(() => value('<NormDiscrete field="s" value="a" method="thermometer"/>'), /'method' is 'thermometer'/);
+  const thermometer = '<NormDiscrete field="x" value="2" method="thermometer" mapMissingTo="0.5"/>';
+  t.same(
+    [1, 2, 3, undefined].map((x) => value(thermometer, { x })),
+    [0, 1, 1, 0.5],
+  );
 });
 
 t.test('bins', async (t) => {

@@ -3,6 +3,8 @@ import { type Expression, numberFrom, ofNumbers } from '../fields/expression.ts'
 import type { Row } from '../fields/row.ts';
 import type { Scope } from '../fields/scope.ts';
 import { equalsText } from '../fields/equality.ts';
+import { UNKNOWN } from '../predicates/predicate.ts';
+import { predicateOf, simpleTest } from '../predicates/simple.ts';
 
 /** `NormContinuous`: a map that is linear between points, and goes on outside as `outliers` says. */
 export function compileNormContinuous(element: Element, scope: Scope): Expression {
@@ -46,12 +48,19 @@ function interpolate(origs: Float64Array, norms: Float64Array, x: number): numbe
   return norms[low] + ((x - origs[low]) / width) * (norms[high] - norms[low]);
 }
 
-/** `NormDiscrete`: 1 where the field has the value, else 0. */
+/** `NormDiscrete`: 1 where the field has the value, with `thermometer` that or one behind it in the field's order; else 0. */
 export function compileNormDiscrete(element: Element, scope: Scope): Expression {
   const field = scope.field(element.required('field'), element);
-  element.oneOf('method', ['indicator'] as const, 'indicator');
+  const method = element.oneOf('method', ['indicator', 'thermometer'] as const, 'indicator');
   const missing = element.number('mapMissingTo', Number.NaN);
   const text = element.required('value');
+  if (method === 'thermometer') {
+    const isReached = predicateOf(simpleTest(field, 'greaterOrEqual', text, element));
+    return ofNumbers('double', (row: Row) => {
+      const truth = isReached(row);
+      return truth === UNKNOWN ? missing : truth;
+    });
+  }
   const isEqual = equalsText(field, text);
   return ofNumbers('double', (row: Row) => {
     const truth = isEqual(row);

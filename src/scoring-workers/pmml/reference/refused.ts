@@ -24,7 +24,6 @@ const REFUSED: readonly (readonly [what: string, model: string])[] = [
   ['a field that is not known', derived('<FieldRef field="z"/>')],
   ['a derived field that refers to itself', derived('<FieldRef field="d"/>')],
   ['`Aggregate` with `sqlWhere`', derived('<Aggregate field="x" function="sum" sqlWhere="x > 1"/>')],
-  ['`NormDiscrete` with `thermometer`', derived('<NormDiscrete field="s" value="a" method="thermometer"/>')],
   [
     'a lookup table that is not uploaded',
     derived('<MapValues outputColumn="o"><FieldColumnPair field="s" column="i"/><TableLocator name="t"/></MapValues>'),
