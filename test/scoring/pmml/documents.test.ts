@@ -115,23 +115,54 @@ t.test('PMML 3: a tree whose nodes hold regressions; functions of PMML 4.4 by th
   t.equal(model.apply({ x: 2 }).y, 3 * Math.expm1(2));
 });
 
-t.test('sets of a sequence by their values; words to normalize in an uploaded table', async (t) => {
-  const sequence = modelOf(
-    pmmlOf(
-      '<DataField name="s" optype="categorical" dataType="string"/>',
-      `<SequenceModel functionName="sequences">${schema(undefined, 's')}
+t.test(
+  'sets of a sequence by their values; uploaded tables of words to normalize and of training instances',
+  async (t) => {
+    const sequence = modelOf(
+      pmmlOf(
+        '<DataField name="s" optype="categorical" dataType="string"/>',
+        `<SequenceModel functionName="sequences">${schema(undefined, 's')}
       <Item id="1" value="c"/><SetPredicate id="p" field="s" operator="supersetOf"><Array type="string">a b</Array></SetPredicate><Itemset id="i"><ItemRef itemRef="1"/></Itemset>
       <Sequence id="from"><SetReference setId="p"/></Sequence><Sequence id="to"><SetReference setId="i"/></Sequence>
       <SequenceRule id="r" support="0.5" confidence="0.9"><AntecedentSequence><SequenceReference seqId="from"/></AntecedentSequence><ConsequentSequence><SequenceReference seqId="to"/></ConsequentSequence></SequenceRule></SequenceModel>`,
-    ),
-  );
-  t.same(sequence.apply({ s: [['b', 'a', 'z']] }), { predictedValue: 'c' });
-  t.same(sequence.apply({ s: [['a'], ['b']] }), { predictedValue: null });
-  const text = pmmlOf(
-    `${doubles('y')}<DataField name="text" optype="categorical" dataType="string"/>`,
-    `<RegressionModel functionName="regression">${schema('y', 'text')}<LocalTransformations><DerivedField name="n" optype="continuous" dataType="double"><TextIndex textField="text"><TextIndexNormalization><TableLocator><Extension name="table" value="stems"/></TableLocator></TextIndexNormalization><Constant>run</Constant></TextIndex></DerivedField></LocalTransformations>
+      ),
+    );
+    t.same(sequence.apply({ s: [['b', 'a', 'z']] }), { predictedValue: 'c' });
+    t.same(sequence.apply({ s: [['a'], ['b']] }), { predictedValue: null });
+    const text = pmmlOf(
+      `${doubles('y')}<DataField name="text" optype="categorical" dataType="string"/>`,
+      `<RegressionModel functionName="regression">${schema('y', 'text')}<LocalTransformations><DerivedField name="n" optype="continuous" dataType="double"><TextIndex textField="text"><TextIndexNormalization><TableLocator><Extension name="table" value="stems"/></TableLocator></TextIndexNormalization><Constant>run</Constant></TextIndex></DerivedField></LocalTransformations>
     <RegressionTable intercept="0"><NumericPredictor name="n" coefficient="1"/></RegressionTable></RegressionModel>`,
-  );
-  const { model } = readPmml([text], { table: () => ({ columns: ['string', 'stem'], rows: [['ran', 'run']] }) });
-  t.same(model?.apply({ text: 'He ran, they run' }), { y: 2 });
-});
+    );
+    const training = (model: string, attributes: string, inner: string): unknown =>
+      readPmml(
+        [
+          pmmlOf(
+            doubles('y', 'x'),
+            `<${model} functionName="regression" ${attributes}>${schema('y', 'x')}${inner}<TrainingInstances><InstanceFields><InstanceField field="x" column="in"/><InstanceField field="y" column="out"/></InstanceFields><TableLocator><Extension name="table" value="points"/></TableLocator></TrainingInstances></${model}>`,
+          ),
+        ],
+        {
+          table: () => ({
+            columns: ['in', 'out'],
+            rows: [
+              ['1', '10'],
+              ['9', '90'],
+            ],
+          }),
+        },
+      ).model?.apply({ x: 8 }).y;
+    t.equal(
+      training(
+        'NearestNeighborModel',
+        'numberOfNeighbors="1"',
+        '<ComparisonMeasure kind="distance"><euclidean/></ComparisonMeasure><KNNInputs><KNNInput field="x"/></KNNInputs>',
+      ),
+      90,
+    );
+    const process = training('GaussianProcessModel', '', '<RadialBasisKernel noiseVariance="0" lambda="100"/>');
+    t.ok(Math.abs((process as number) - 80) < 1, `a line between two points, nearly: ${String(process)}`);
+    const { model } = readPmml([text], { table: () => ({ columns: ['string', 'stem'], rows: [['ran', 'run']] }) });
+    t.same(model?.apply({ text: 'He ran, they run' }), { y: 2 });
+  },
+);

@@ -95,7 +95,10 @@ t.test('a wish for 32 bits is answered by a warning', async (t) => {
 t.test('what is refused says why', async (t) => {
   t.throws(() => process(''), /has no kernel/);
   t.throws(() => process('<RadialBasisKernel/>', { rows: '' }), /has no row/);
-  t.throws(() => process('<RadialBasisKernel/>', { rows: '<row><a>1</a><y>1</y></row>' }), /'b' is 'missing'/);
+  t.throws(
+    () => process('<RadialBasisKernel/>', { rows: '<row><a>1</a><y>1</y></row>' }),
+    /column 'b' of row 1 is 'missing'/,
+  );
   t.throws(() => process('<RadialBasisKernel/>', { functionName: 'classification' }), /is a regression/);
   const twice = '<row><a>1</a><b>1</b><y>1</y></row>'.repeat(2);
   t.throws(() => process('<RadialBasisKernel noiseVariance="0"/>', { rows: twice }), /not positive definite/);

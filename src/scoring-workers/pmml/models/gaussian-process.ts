@@ -4,6 +4,7 @@ import { type Element, numberOf, PmmlError } from '../document/element.ts';
 import type { Field } from '../fields/field.ts';
 import { numericField } from '../fields/numeric-fields.ts';
 import type { Row } from '../fields/row.ts';
+import { tableOf } from '../fields/tables.ts';
 import { textOf } from '../fields/types.ts';
 import { warnOfFloat } from './math-context.ts';
 import { type CompileModel, type ModelContext, Prediction } from './model.ts';
@@ -145,13 +146,11 @@ function readInstances(context: ModelContext): Instances {
   const { element, scope, target } = context;
   const training = element.child('TrainingInstances');
   if (training === undefined) throw new PmmlError(element, 'has no TrainingInstances');
-  const table = training.child('InlineTable');
-  if (table === undefined) throw new PmmlError(training, 'has no InlineTable; other tables are not read');
   if (target === undefined) throw new PmmlError(element, 'has no target in its MiningSchema');
-  const rows = table.childrenOf('row');
-  if (rows.length === 0) throw new PmmlError(table, 'has no row');
+  const rows = tableOf(training, scope);
+  if (rows.length === 0) throw new PmmlError(training, 'has no row');
   if (rows.length > INSTANCES_MAX)
-    throw new PmmlError(table, `has ${rows.length} rows; at most ${INSTANCES_MAX} are possible`);
+    throw new PmmlError(training, `has ${rows.length} rows; at most ${INSTANCES_MAX} are possible`);
   const columns = (training.child('InstanceFields')?.childrenOf('InstanceField') ?? []).map((field) => {
     const name = field.required('field');
     return { name, column: localName(field.attribute('column') ?? name), element: field };
@@ -160,30 +159,31 @@ function readInstances(context: ModelContext): Instances {
   if (inputColumns.length === 0) throw new PmmlError(training, 'has no InstanceField of an input');
   if (rows.length ** 2 * inputColumns.length > DIFFERENCES_MAX)
     throw new PmmlError(
-      table,
+      training,
       `has ${rows.length} rows of ${inputColumns.length} fields; rows · rows · fields may be ${DIFFERENCES_MAX} at most`,
     );
   const targetColumn = columns.find(({ name }) => name === target.name)?.column ?? target.name;
+  const cell = (row: ReadonlyMap<string, string>, i: number, column: string): number => {
+    const text = row.get(column);
+    const number = text === undefined ? undefined : numberOf(text);
+    if (number !== undefined && Number.isFinite(number)) return number;
+    throw new PmmlError(
+      training,
+      `column '${column}' of row ${i + 1} is '${text ?? 'missing'}', which is not a number`,
+    );
+  };
   const inputs = new Float64Array(rows.length * inputColumns.length);
   const targets = new Float64Array(rows.length);
   rows.forEach((row, i) => {
     inputColumns.forEach(({ column }, j) => {
-      inputs[i * inputColumns.length + j] = cellOf(row, column);
+      inputs[i * inputColumns.length + j] = cell(row, i, column);
     });
-    targets[i] = cellOf(row, targetColumn);
+    targets[i] = cell(row, i, targetColumn);
   });
   return { fields: inputColumns.map(({ name, element: from }) => numericField(scope, name, from)), inputs, targets };
 }
 
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
-
-function cellOf(row: Element, column: string): number {
-  const text = row.child(column)?.text;
-  const number = text === undefined ? undefined : numberOf(text);
-  if (number === undefined || !Number.isFinite(number))
-    throw new PmmlError(row, `its column '${column}' is '${text ?? 'missing'}', which is not a number`);
-  return number;
-}
 
 /** The lower triangle L of K + noise · I = L·Lᵀ (Cholesky), row after row without the upper half. */
 function decompose(

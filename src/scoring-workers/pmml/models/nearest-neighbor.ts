@@ -1,6 +1,8 @@
 import { type Element, PmmlError } from '../document/element.ts';
 import { type Field, store } from '../fields/field.ts';
 import { Row } from '../fields/row.ts';
+import type { Scope } from '../fields/scope.ts';
+import { tableOf } from '../fields/tables.ts';
 import { castText, type Value } from '../fields/types.ts';
 import { asNumber, type ComparedField, comparedField, type Measure, readMeasure } from './comparison.ts';
 import type { Model, ModelContext, RankedEntity, TargetField, Trace } from './model.ts';
@@ -28,7 +30,7 @@ export function compileNearestNeighbor(context: ModelContext): Model {
   const neighbors = element.requiredNumber('numberOfNeighbors');
   if (!Number.isInteger(neighbors) || neighbors < 1)
     throw new PmmlError(element, `'numberOfNeighbors' is '${neighbors}'; it is 1 or more`);
-  const instances = readInstances(element);
+  const instances = readInstances(element, scope);
   const targets = context.targets.map((target) => readTarget(target, instances.columns, element));
   const idColumn = element.attribute('instanceIdVariable');
   return new NearestNeighborModel({
@@ -55,24 +57,22 @@ interface Instances {
   readonly names: readonly string[];
 }
 
-function readInstances(model: Element): Instances {
+function readInstances(model: Element, scope: Scope): Instances {
   const element = model.child('TrainingInstances');
   if (element === undefined) throw new PmmlError(model, 'there are no TrainingInstances');
-  const table = element.child('InlineTable');
-  if (table === undefined) throw new PmmlError(element, 'the InlineTable is missing; other tables are not read');
   const fields = (element.child('InstanceFields')?.childrenOf('InstanceField') ?? []).map((field) => {
     const name = field.required('field');
     return { name, column: localName(field.attribute('column') ?? name) };
   });
   const byColumn = new Map<string, string[]>();
   for (const { name, column } of fields) byColumn.set(column, [...(byColumn.get(column) ?? []), name]);
-  const rows = table.childrenOf('row').map((row) => {
+  const rows = tableOf(element, scope).map((row) => {
     const cells = new Map<string, string>();
-    for (const cell of row.children) for (const name of byColumn.get(cell.name) ?? []) cells.set(name, cell.text);
+    for (const [column, text] of row) for (const name of byColumn.get(column) ?? []) cells.set(name, text);
     return cells;
   });
-  if (rows.length === 0) throw new PmmlError(table, 'the table has no row');
-  if (rows.length > INSTANCES_MAX) throw new PmmlError(table, `there are more than ${INSTANCES_MAX} rows`);
+  if (rows.length === 0) throw new PmmlError(element, 'the table has no row');
+  if (rows.length > INSTANCES_MAX) throw new PmmlError(element, `there are more than ${INSTANCES_MAX} rows`);
   return {
     columns: { rows },
     isTransformed: element.flag('isTransformed', false),
