@@ -120,6 +120,15 @@ t.test('missing values and no true child', async (t) => {
     null,
     [20, 'right'],
   ]);
+  for (const strategy of ['none', 'aggregateNodes']) {
+    const distributed = '<ScoreDistribution value="a" recordCount="1"/>';
+    const last = tree({
+      attributes: `missingValueStrategy="${strategy}" noTrueChildStrategy="returnLastPrediction"`,
+      classes: ['a', 'b'],
+      nodes: node('', `<True/>${distributed}`, leaf('b', simple('x', 'greaterThan', 0))),
+    });
+    t.equal(last.score({ x: 0 }).value, undefined, 'the node has a distribution and no score');
+  }
   t.strictSame(
     results('missingValueStrategy="defaultChild"'),
     [[12, 'second'], [11, 'first'], null, null],

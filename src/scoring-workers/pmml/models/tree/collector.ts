@@ -71,6 +71,11 @@ export class PackedTree {
     return textIn(this.pool, this.scoreText.get(node), this.scoreNumber.get(node));
   }
 
+  /** Whether the node has a score or a model of its own, not only a distribution. */
+  hasScore(node: number): boolean {
+    return this.scoreText.get(node) !== NONE || !Number.isNaN(this.scoreNumber.get(node)) || this.embedded.has(node);
+  }
+
   /** The text that a SimplePredicate compares with. */
   value(node: number): string | undefined {
     return textIn(this.pool, this.valueText.get(node), this.valueNumber.get(node));

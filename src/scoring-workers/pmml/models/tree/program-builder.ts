@@ -125,7 +125,8 @@ class GraphBuilder {
     const sibling = this.#tree.nextSibling.get(node);
     if (sibling !== NONE) return this.#scan[sibling];
     const parent = this.#tree.parent.get(node);
-    return ~(this.#options.isLastWithoutTrueChild && parent !== NONE ? parent : NULL_OUTCOME);
+    const stays = this.#options.isLastWithoutTrueChild && parent !== NONE && this.#tree.hasScore(parent);
+    return ~(stays ? parent : NULL_OUTCOME);
   }
 
   #finish(node: number): void {

@@ -20,7 +20,8 @@ export class SpreadTree {
   readonly #predicates: readonly Predicate[];
   readonly #scores: Scores;
   readonly #isWeighted: boolean;
-  readonly #isLastWithoutTrueChild: boolean;
+  /** Whether a record stays at a node without a true child. */
+  readonly #staysAt: readonly boolean[];
   readonly #sums: Float64Array;
   #records = 0;
   #total = 0;
@@ -38,7 +39,10 @@ export class SpreadTree {
     this.#predicates = Array.from({ length: tree.count }, (_, node) => predicateAt(tree, node, context));
     this.#scores = scores;
     this.#isWeighted = options.isWeighted;
-    this.#isLastWithoutTrueChild = options.isLastWithoutTrueChild;
+    this.#staysAt = Array.from(
+      { length: tree.count },
+      (_, node) => options.isLastWithoutTrueChild && tree.hasScore(node),
+    );
     this.#sums = new Float64Array(scores.prediction.categories.length);
     this.bytes = tree.count * NODE_BYTES;
   }
@@ -60,7 +64,7 @@ export class SpreadTree {
       }
       if (next === NO_CHILD) return node;
       if (next === NO_TRUE_CHILD) {
-        if (this.#isLastWithoutTrueChild) return node;
+        if (this.#staysAt[node]) return node;
         prediction.clear();
         return NONE;
       }
@@ -105,7 +109,7 @@ export class SpreadTree {
   #addConfidences(node: number, weight: number, row: Row): void {
     if (++this.#visits > VISITS_MAX) return;
     const next = this.#step(node, row);
-    if (next === NO_CHILD || (next === NO_TRUE_CHILD && this.#isLastWithoutTrueChild)) {
+    if (next === NO_CHILD || (next === NO_TRUE_CHILD && this.#staysAt[node])) {
       this.#scores.addConfidences(node, weight, this.#sums);
       return;
     }
@@ -124,7 +128,7 @@ export class SpreadTree {
   #addLeaves(node: number, row: Row): void {
     if (++this.#visits > VISITS_MAX) return;
     const next = this.#step(node, row);
-    if (next === NO_CHILD || (next === NO_TRUE_CHILD && this.#isLastWithoutTrueChild)) {
+    if (next === NO_CHILD || (next === NO_TRUE_CHILD && this.#staysAt[node])) {
       if (this.#scores.isRegression) {
         const records = this.#scores.recordCount(node);
         this.#records += records;
