@@ -106,17 +106,18 @@ t.test('ranks: categories by probability or confidence, entities only where they
     { t: 'c', v1: 'c', c1: 0.25, v2: 'b', c2: 0.75, v3: 'a', c3: 0.5, v4: null, c4: null },
     'the one that is predicted goes before the others',
   );
-  const neighbours = (target: string): Record<string, unknown> =>
+  const neighbours = (target: string, functionName: string): Record<string, unknown> =>
     modelOf(
       pmmlOf(
         `${fields}${doubles('y')}`,
-        `<NearestNeighborModel functionName="${target === 't' ? 'classification' : 'regression'}" numberOfNeighbors="3">${schema(target, 'x')}${outputs('value').replaceAll('"value"', '"predictedValue"')}
+        `<NearestNeighborModel functionName="${functionName}" numberOfNeighbors="3">${schema(target, 'x')}${outputs('value').replaceAll('"value"', '"predictedValue"')}
         <TrainingInstances><InstanceFields><InstanceField field="x"/><InstanceField field="t"/><InstanceField field="y"/></InstanceFields><InlineTable>${['a', 'b', 'b'].map((value, x) => `<row><x>${x}</x><t>${value}</t><y>${x}</y></row>`).join('')}</InlineTable></TrainingInstances>
         <ComparisonMeasure kind="distance"><euclidean/></ComparisonMeasure><KNNInputs><KNNInput field="x"/></KNNInputs></NearestNeighborModel>`,
       ),
     ).apply({ x: 0 });
-  t.same(neighbours('t'), { t: 'b', v1: 'b', v2: 'a', v3: null, v4: null });
-  t.same(neighbours('y'), { y: 1, v1: 1, v2: null, v3: null, v4: null });
+  t.same(neighbours('t', 'clustering'), { t: '1', v1: '1', v2: '2', v3: '3', v4: null });
+  t.same(neighbours('t', 'classification'), { t: 'b', v1: 'b', v2: 'a', v3: null, v4: null });
+  t.same(neighbours('y', 'regression'), { y: 1, v1: 1, v2: null, v3: null, v4: null });
 });
 
 t.test('probabilities of a node are shares of their sum', async (t) => {

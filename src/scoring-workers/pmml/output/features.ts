@@ -85,7 +85,7 @@ const predictedValue: Read = (element, context) => {
     value: (row) => {
       const held = prediction(row);
       if (held === undefined) return undefined;
-      if (held.categories.length > 0) return held.categories[rankedCategories(held)[rank - 1] ?? -1];
+      if (held.indexOf(held.value) !== -1) return held.categories[rankedCategories(held)[rank - 1] ?? -1];
       // Where the prediction is an entity itself, such as a cluster, the next ones follow.
       const ranked = held.ranked?.();
       return ranked?.[0]?.id === held.value ? ranked?.[rank - 1]?.id : undefined;
