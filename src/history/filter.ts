@@ -97,6 +97,15 @@ export class HistoryFilter {
     return this.conditions.map(({ sql }) => sql).join(' AND ');
   }
 
+  /** The conditions on the tenant and on one of the columns alone. */
+  whereOn(columns: readonly string[]): string {
+    const isWanted = (column = ''): boolean => column === 'tenant' || columns.includes(column);
+    return this.conditions
+      .filter(({ column }) => isWanted(column))
+      .map(({ sql }) => sql)
+      .join(' AND ');
+  }
+
   /** The conditions as clauses of a SELECT from `table` with FINAL. */
   clauses(table: MutableTable): string {
     const { kept, lost } = OF_ALL_VERSIONS[table];

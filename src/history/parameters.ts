@@ -53,6 +53,9 @@ const custom = (sqlOf: (filter: HistoryFilter, value: string, all: ParameterValu
   add: (filter, value, all) => void filter.add(sqlOf(filter, String(value), all)),
 });
 
+/** Columns of measurements that are the same in all rows of one. */
+const MEASUREMENT_COLUMNS_OF_ALL = ['source', 'time', 'id', 'type'];
+
 const SOURCES: Parameters = { source: id('source'), sources: ids('source') };
 
 const TABLES = {
@@ -66,9 +69,13 @@ const TABLES = {
     valueFragmentType: text('fragment'),
     valueFragmentSeries: text('series'),
     // Any property counts, with values or without (docs/spec/measurements.md#filters).
-    fragmentType: custom((filter, value) => {
+    fragmentType: custom((filter, value, { valueFragmentType, valueFragmentSeries }) => {
       const name = filter.bind('String', value);
-      return `(fragment = ${name} OR (doc != '' AND JSONHas(doc, ${name})))`;
+      const isIt = `(fragment = ${name} OR (doc != '' AND JSONHas(doc, ${name})))`;
+      if (valueFragmentType === undefined && valueFragmentSeries === undefined) return isIt;
+      // Another row of the measurement than the one with the value may have it.
+      const all = filter.whereOn(MEASUREMENT_COLUMNS_OF_ALL);
+      return `(source, time, id) IN (SELECT source, time, id FROM measurements WHERE ${all} AND ${isIt})`;
     }),
   },
   events: {

@@ -10,7 +10,7 @@ const T = Date.UTC(2024, 4, 2);
 function conditions(table: SelectedTable, values: Parameters<typeof addParameters>[2]): string {
   const { where, params } = addParameters(new HistoryFilter(2), table, values);
   return where
-    .replace('tenant = {tenant:UInt32} AND ', '')
+    .replaceAll('tenant = {tenant:UInt32} AND ', '')
     .replace(/\{(\w+):[\w()]+\}/g, (_, name) => JSON.stringify(params[name]));
 }
 
@@ -99,6 +99,12 @@ t.test('each parameter of each table', async (t) => {
       t.equal(conditions(table, { [name]: value, ...others }), wanted, `${table} by ${name}`);
     }
   }
+  const isIt = CASES.measurements['fragmentType'][1];
+  t.equal(
+    conditions('measurements', { source: '5', valueFragmentType: 'g', fragmentType: 'c8y_X' }),
+    `source = 5 AND fragment = "g" AND (source, time, id) IN (SELECT source, time, id FROM measurements WHERE source = 5 AND ${isIt})`,
+    'another row of the measurement may have the fragment',
+  );
   t.equal(conditions('alarms', { resolved: 'false' }), "status != 'CLEARED'");
   t.equal(conditions('managed_objects', { fragmentType: 'name' }), 'JSONHas(doc, "name")', 'a column of its own');
   t.equal(conditions('events', { source: 'x' }), '0', 'what is not an id selects nothing');

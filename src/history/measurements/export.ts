@@ -15,10 +15,10 @@ const PIECE_BYTES = 4 * 1024 * 1024;
 const BOUNDED_PIECE = ` LIMIT ${PIECE_ROWS} SETTINGS max_result_bytes = ${PIECE_BYTES}, result_overflow_mode = 'break', max_block_size = 256`;
 /** Rows that are made into text at once, but for those of one measurement. */
 const BATCH_ROWS = 200;
-/** Where a row tells whether it is one that was asked for: behind MEASUREMENT_COLUMNS. */
-const HIT = 10;
-/** @param hit '1' for one that was asked for, as those of a page. */
-export const exportRowOf = (row: MeasurementRow, hit = '1'): ExportRow => [
+/** Where a row tells which of the conditions it does not fulfil: behind MEASUREMENT_COLUMNS. */
+const MISSED = 10;
+/** @param missed a bit for each condition on values; '0' for one that was asked for, as those of a page. */
+export const exportRowOf = (row: MeasurementRow, missed = '0'): ExportRow => [
   row.entityId,
   row.sourceId,
   String(row.timeMs),
@@ -29,7 +29,7 @@ export const exportRowOf = (row: MeasurementRow, hit = '1'): ExportRow => [
   row.unit,
   row.doc,
   row.formText,
-  hit,
+  missed,
 ];
 
 const measurementRowOf = ([
@@ -57,18 +57,18 @@ const measurementRowOf = ([
 });
 
 /**
- * A measurement is in the export with all its values when one of them was asked for: looked at here, so that the engine
- * keeps no set of ids.
+ * A measurement is in the export with all its rows when each condition holds for one of them: looked at here, so that
+ * the engine keeps no set of ids.
  */
 export function selectedRows(rows: readonly ExportRow[]): MeasurementRow[] {
-  const hits = new Set<string>();
-  for (const row of rows) if (row[HIT] === '1') hits.add(row[0]);
-  return rows.filter(([id]) => hits.has(id)).map(measurementRowOf);
+  const missed = new Map<string, number>();
+  for (const row of rows) missed.set(row[0], (missed.get(row[0]) ?? -1) & Number(row[MISSED]));
+  return rows.filter(([id]) => missed.get(id) === 0).map(measurementRowOf);
 }
 
 interface PieceRow extends MeasurementRow {
   readonly part: number;
-  readonly hit: number;
+  readonly missed: number;
 }
 
 /**
@@ -77,9 +77,10 @@ interface PieceRow extends MeasurementRow {
  */
 export async function* measurementBatches(
   readers: ExportReaders,
-  { filter, outer, hit }: MeasurementSelection,
+  { filter, outer, hits }: MeasurementSelection,
 ): AsyncGenerator<readonly ExportRow[]> {
-  const columns = `${MEASUREMENT_COLUMNS}, part, ${hit === '' ? '1' : `toUInt8(${hit})`} AS hit`;
+  const missed = hits.map((condition, bit) => `${1 << bit} * toUInt8(NOT (${condition}))`);
+  const columns = `${MEASUREMENT_COLUMNS}, part, ${['0', ...missed].join(' + ')} AS missed`;
   const pieces = piecesOf<PieceRow>(readers, { rowsMax: PIECE_ROWS, mayBeCut: true }, (after) => {
     const piece = filter.copy();
     const rest =
@@ -91,7 +92,7 @@ export async function* measurementBatches(
   });
   let rows: ExportRow[] = [];
   for await (const piece of pieces) {
-    for (const row of piece) rows.push(exportRowOf(row, String(row.hit)));
+    for (const row of piece) rows.push(exportRowOf(row, String(row.missed)));
     let start = 0;
     for (let end = BATCH_ROWS; end < rows.length; end += 1) {
       if (rows[end][0] === rows[end - 1][0]) continue;

@@ -25,8 +25,8 @@ export interface MeasurementSelection {
   readonly filter: HistoryFilter;
   /** Conditions that hold for all rows of a measurement or none. */
   readonly outer: string;
-  /** Conditions of which one row of the measurement has to fulfil all; '' for none. */
-  readonly hit: string;
+  /** Conditions each of which one row of the measurement has to fulfil. */
+  readonly hits: readonly string[];
   /** No condition on values: one row of a measurement stands for it. */
   readonly isOnHeads: boolean;
   /** Selects every row of the measurements, when `isOnHeads`. */
@@ -61,10 +61,13 @@ export function selectMeasurements(
   limitSources(filter, reach);
   const outer = filter.where;
   const ofValues = pick(values, (name) => OF_VALUES.includes(name));
-  const hit = filter.apart((part) => addParameters(part, 'measurements', ofValues));
-  const isOnHeads = hit === '';
-  filter.add(isOnHeads ? 'part = 0' : hit);
-  return { filter, isOnHeads, allParts: outer, outer, hit, ofKey, byKey: keySelection(values, reach) };
+  const apart = (wanted: ParameterValues): string =>
+    filter.apart((part) => addParameters(part, 'measurements', wanted));
+  const { fragmentType, ...ofOneValue } = ofValues;
+  const hits = [apart(ofOneValue), apart({ fragmentType })].filter((condition) => condition !== '');
+  const isOnHeads = hits.length === 0;
+  filter.add(isOnHeads ? 'part = 0' : apart(ofValues));
+  return { filter, isOnHeads, allParts: outer, outer, hits, ofKey, byKey: keySelection(values, reach) };
 }
 
 function keySelection(values: ParameterValues, reach: Reach | undefined): KeySelection | undefined {

@@ -268,6 +268,12 @@ t.test('measurements: a line for each value', async (t) => {
     7,
   );
   t.equal(lines((await bytesOf(`${path}&format=ndjson&valueFragmentType=x_G`)).bytes.toString()).length, 0);
+  const both = `${path}&format=csv&fragmentType=x_Text&valueFragmentType=x_F`;
+  t.equal(
+    (await bytesOf(`${both}&valueFragmentSeries=B`)).bytes.toString().split('\r\n').length,
+    1 + 2 + 1,
+    'fragment and value in different rows of a measurement',
+  );
   t.equal(
     (await bytesOf(path, 'text/csv')).bytes.toString().split('\r\n').length,
     1 + 10 + 1,
