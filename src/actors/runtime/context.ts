@@ -22,7 +22,7 @@ export const AUDITS_MAX = 16;
  * Ids of the server's own audit records, beyond all that are given out: this bit, 6 bits of shard, 52 of sequence, 4 of
  * the place in a command.
  */
-const AUDIT_ID_BIT = 1n << 62n;
+export const AUDIT_ID_BIT = 1n << 62n;
 
 const auditId = ({ shard, seq }: JournalCommand, place: number): string =>
   String(AUDIT_ID_BIT | (BigInt(shard) << 56n) | (BigInt(seq) << 4n) | BigInt(place));

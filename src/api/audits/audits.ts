@@ -1,5 +1,6 @@
 /** Audit records (docs/spec/audit.md). They cannot be changed or deleted. */
 import type { AuditCreate } from '../../actors/runtime/audit.ts';
+import { AUDIT_ID_BIT } from '../../actors/runtime/context.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
@@ -46,8 +47,8 @@ const HISTORY_TYPES: Readonly<Record<string, string>> = {
   'Alarm updated': 'alarm_AlarmChanged',
 };
 
-/** Where the sources of records of a type are; all others are managed objects. */
-const SOURCES: Readonly<Record<string, (tenant: string) => string>> = {
+/** Where the sources of records of a type are, undefined for nowhere; those of other types are managed objects. */
+const SOURCES: Readonly<Record<string, ((tenant: string) => string) | undefined>> = {
   Alarm: () => '/alarm/alarms/',
   Application: () => '/application/applications/',
   BulkOperation: () => '/devicecontrol/bulkoperations/',
@@ -56,20 +57,28 @@ const SOURCES: Readonly<Record<string, (tenant: string) => string>> = {
   InventoryRole: () => '/user/inventoryroles/',
   Operation: () => '/devicecontrol/operations/',
   Option: () => '/tenant/options/',
+  // Rules and runs of retention, subscriptions and more.
+  SYSTEM: undefined,
   Tenant: () => '/tenant/tenants/',
+  TenantAuthConfig: () => '/tenant/loginOptions/',
+  TrustedCertificates: undefined,
   User: (tenant) => `/user/${segment(tenant)}/users/`,
   UserAuthentication: (tenant) => `/user/${segment(tenant)}/users/`,
 };
 
 /** Types whose records are about something else than a managed object, whatever id it has. */
-const NOT_OF_OBJECTS = [...Object.keys(SOURCES), 'SYSTEM', 'TenantAuthConfig', 'TrustedCertificates'];
+const NOT_OF_OBJECTS = Object.keys(SOURCES);
 
 const auditUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/audit/auditRecords/${segment(id)}`;
 
 function sourceText(request: ApiRequest, type: string, id: string): string {
-  const path = Object.hasOwn(SOURCES, type) ? SOURCES[type](request.principal.tenant) : undefined;
-  const self = path === undefined ? managedObjectUrl(request, id) : `${request.baseUrl}${path}${segment(id)}`;
-  return `{"id":${quote(id)},"self":${quote(self)}}`;
+  const toUrl = (): string | undefined => {
+    if (!Object.hasOwn(SOURCES, type)) return managedObjectUrl(request, id);
+    const path = SOURCES[type]?.(request.principal.tenant);
+    return path === undefined ? undefined : `${request.baseUrl}${path}${segment(id)}`;
+  };
+  const self = toUrl();
+  return self === undefined ? `{"id":${quote(id)}}` : `{"id":${quote(id)},"self":${quote(self)}}`;
 }
 
 /** @param replaced members that take the place of stored ones. */
@@ -85,9 +94,13 @@ function auditText(
   return entityText(auditUrl(request, id), id, members, all);
 }
 
-/** The `history` of an alarm: its audit records, oldest first, with the types of docs/spec/audit.md#fields. */
+/**
+ * The `history` of an alarm: its audit records, oldest first, with the types of docs/spec/audit.md#fields. Those that
+ * clients have posted are not among them: a client could write them in the name of another user.
+ */
 export async function alarmHistoryText(request: ApiRequest, id: string): Promise<string> {
   const filter = addParameters(new HistoryFilter(request.tenant), 'audits', { source: id, type: 'Alarm' });
+  filter.addOfKey(`id >= ${filter.bind('UInt64', String(AUDIT_ID_BIT))}`);
   const page = { size: HISTORY_MAX, current: 1, offset: 0, wantsTotal: false };
   const { rows } = await documentPage(listReaders(request), 'audits', filter, { isDescending: true }, page);
   const prefix = SPELLINGS[request.accept.isBranded ? 1 : 0];

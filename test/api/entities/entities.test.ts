@@ -381,3 +381,21 @@ t.test('tenant, options, roots, health', async (t) => {
     'millrace_up 1\n',
   );
 });
+
+t.test('audit records tell where their sources are', async (t) => {
+  const api = await startApi(t);
+  const selfOf = async (type: string): Promise<string | undefined> => {
+    const doc = JSON.stringify({ activity: 'a', text: 'b', time: TIME, type, source: { id: '7' } });
+    api.fake.rows.push([{ entityId: '5', at: 0 }], [{ entityId: '5', doc }]);
+    return (await api.call('GET', '/audit/auditRecords/5')).json.source.self?.slice(api.url.length);
+  };
+  for (const [type, self] of [
+    ['Alarm', '/alarm/alarms/7'],
+    ['TenantAuthConfig', '/tenant/loginOptions/7'],
+    ['User', '/user/t1/users/7'],
+    ['SYSTEM', undefined],
+    ['Inventory', '/inventory/managedObjects/7'],
+    ['constructor', '/inventory/managedObjects/7'],
+  ] as const)
+    t.equal(await selfOf(type), self, type);
+});

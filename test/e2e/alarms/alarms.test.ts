@@ -265,6 +265,9 @@ t.test('history: who changed what (docs/spec/alarms.md#history)', async (t) => {
     ],
     'in the log: newest first',
   );
+  const posted = { source: { id }, type: 'Alarm', activity: 'Alarm updated', text: 'x', time: TIME, user: 'another' };
+  await rest.create('/audit/auditRecords', posted);
+  t.same((await rest.read(`/alarm/alarms/${id}`)).history, history, 'without what a client posted');
 });
 
 t.test('filters of the list, the count, the bulk change and DELETE (docs/spec/alarms.md#lists)', async (t) => {
