@@ -43,10 +43,10 @@ export const OPEN_ALARM_STATUSES: readonly AlarmStatus[] = ['ACTIVE', 'ACKNOWLED
 export const isOpenStatus = (status: string): boolean => (OPEN_ALARM_STATUSES as readonly string[]).includes(status);
 
 /** Members that the server writes, and that a POST does not set. */
-const NOT_SENT = ['count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history'];
+const NOT_SENT = ['count', 'firstOccurrence', 'firstOccurrenceTime', 'firstOccurenceTime', 'history'];
 const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated'];
-/** Made anew for each answer. */
-const DERIVED = ['history'];
+/** Made anew for each answer or live update. */
+const DERIVED = ['firstOccurrence', 'history'];
 
 export interface NewAlarm {
   readonly source: string;

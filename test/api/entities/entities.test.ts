@@ -113,9 +113,18 @@ t.test('lists below a hierarchy', async (t) => {
 t.test('alarms', async (t) => {
   const api = await startApi(t);
   api.fake.addManagedObject('1', { name: 'Pump' });
-  const body = { source: { id: 1 }, type: 'a', text: 'b', time: TIME, severity: 'MAJOR', count: 9 };
+  const body = {
+    source: { id: 1 },
+    type: 'a',
+    text: 'b',
+    time: TIME,
+    severity: 'MAJOR',
+    count: 9,
+    firstOccurrence: true,
+  };
   const created = await api.call('POST', '/alarm/alarms', { body });
   const { id } = created.json;
+  t.notOk('firstOccurrence' in created.json, 'of live updates alone');
   t.match(created, { status: 201, json: { status: 'ACTIVE', count: 1, source: { name: 'Pump' } } });
   t.match((await api.call('GET', `/alarm/alarms/${id}`)).json.history, { auditRecords: [] });
   t.match(await api.call('POST', '/alarm/alarms', { body: { source: { id: '1' } } }), {
@@ -132,7 +141,8 @@ t.test('alarms', async (t) => {
   );
   const detail = (await api.call('GET', `/alarm/alarms/${id}`)).json;
   t.equal(
-    (await api.call('PUT', `/alarm/alarms/${id}`, { body: { ...detail, status: 'ACTIVE' } })).json.status,
+    (await api.call('PUT', `/alarm/alarms/${id}`, { body: { ...detail, firstOccurrence: false, status: 'ACTIVE' } }))
+      .json.status,
     'ACTIVE',
     'what was read goes back',
   );

@@ -32,6 +32,7 @@ const SERVER_KEPT = [
   'creationTime',
   'lastUpdated',
   'count',
+  'firstOccurrence',
   'firstOccurrenceTime',
   'firstOccurenceTime',
   'history',
