@@ -1,4 +1,5 @@
 /** Values of tenant options that decide about the server's own behaviour (docs/spec/options.md#known-categories). */
+import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX } from '../../model/access/password.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import { optionKey } from './options.ts';
 
@@ -18,6 +19,18 @@ export async function tenantOption(
   const value = text === undefined ? undefined : (JSON.parse(text) as { value?: unknown }).value;
   return typeof value === 'string' ? value : undefined;
 }
+
+/** Characters that a green password has at least. */
+export const greenLengthMin = (reader: OptionReader, tenant: number): Promise<number> =>
+  numberOption(reader, tenant, ['password', 'green.min-length'], {
+    minimum: GREEN_LENGTH_MIN,
+    maximum: PASSWORD_LENGTH_MAX,
+    otherwise: GREEN_LENGTH_MIN,
+  });
+
+/** Days after which people change their password; 0 for never. */
+export const passwordDaysMax = (reader: OptionReader, tenant: number): Promise<number> =>
+  numberOption(reader, tenant, ['password', 'limit.validity'], { minimum: 0, maximum: 36_500, otherwise: 0 });
 
 /** Whether the tenant takes green passwords only. */
 export async function wantsGreenPasswords(reader: OptionReader, tenant: number): Promise<boolean> {

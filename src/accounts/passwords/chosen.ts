@@ -1,15 +1,9 @@
 /** Passwords that people choose: the tenant's rule for them, and what is stored of one (docs/spec/users.md). */
 import type { UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
-import {
-  GREEN_LENGTH_MIN,
-  PASSWORD_LENGTH_MAX,
-  PASSWORD_RULE,
-  isAllowedPassword,
-  passwordStrength,
-} from '../../model/access/password.ts';
+import { PASSWORD_RULE, isAllowedPassword, passwordStrength } from '../../model/access/password.ts';
 import type { Principal } from '../../model/access/principal.ts';
-import { numberOption, wantsGreenPasswords } from '../options/values.ts';
+import { greenLengthMin, wantsGreenPasswords } from '../options/values.ts';
 import type { OptionReader } from '../options/values.ts';
 import type { PasswordHashes } from './hashes.ts';
 
@@ -31,8 +25,7 @@ export async function newPassword(
   { userName, password }: { readonly userName: string; readonly password: string },
 ): Promise<Pick<UserPut, 'password' | 'passwordStrength'>> {
   if (!isAllowedPassword(password)) throw refused(PASSWORD_RULE);
-  const range = { minimum: GREEN_LENGTH_MIN, maximum: PASSWORD_LENGTH_MAX, otherwise: GREEN_LENGTH_MIN };
-  const greenLength = await numberOption(parts, tenant, ['password', 'green.min-length'], range);
+  const greenLength = await greenLengthMin(parts, tenant);
   const strength = passwordStrength(password, greenLength);
   if (strength !== 'GREEN' && (await wantsGreenPasswords(parts, tenant))) {
     throw refused(`at least ${greenLength} characters with lower and upper case letters, digits and other characters`);

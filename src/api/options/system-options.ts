@@ -3,9 +3,10 @@ import { API_VERSION } from '../../model/api-version.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { GREEN_LENGTH_MIN } from '../../model/access/password.ts';
 import type { ApiRequest } from '../request/request.ts';
+import { greenLengthMin, passwordDaysMax, tenantOption } from '../../accounts/options/values.ts';
 import { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { segment } from '../entities/text.ts';
-import { serverFileBytesMax } from '../request/file-limit.ts';
+import { fileBytesMax } from '../request/file-limit.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -16,27 +17,34 @@ const SECURED_ROLE = 'ROLE_OPTION_MANAGEMENT_ADMIN';
 interface SystemOption {
   readonly value: string;
   readonly isSecured?: boolean;
+  /** What holds for the tenant that asks; undefined where it has not set it. */
+  readonly inForce?: Reader | undefined;
 }
+type Reader = (request: ApiRequest) => Promise<string | number | undefined>;
 
-const open = (value: string): SystemOption => ({ value });
-const secured = (value: string): SystemOption => ({ value, isSecured: true });
+const open = (value: string, inForce?: Reader): SystemOption => ({ value, inForce });
+const secured = (value: string, inForce?: Reader): SystemOption => ({ value, isSecured: true, inForce });
+const ofTenant =
+  (category: string, key: string): Reader =>
+  ({ platform, tenant }) =>
+    tenantOption(platform, tenant, category, key);
 
 /** Category -> key -> option. Secured ones are shown to holders of the role only. */
 export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, SystemOption>>>> = {
   password: {
-    'green.min-length': secured(String(GREEN_LENGTH_MIN)),
-    'limit.validity': open('0'),
-    'enforce.strength': open('false'),
+    'green.min-length': secured(String(GREEN_LENGTH_MIN), ({ platform, tenant }) => greenLengthMin(platform, tenant)),
+    'limit.validity': open('0', ({ platform, tenant }) => passwordDaysMax(platform, tenant)),
+    'enforce.strength': open('false', ofTenant('password', 'enforce.strength')),
   },
   'two-factor-authentication': {
     'pin.validity': secured('30'),
     'token.length': secured('6'),
     'token.validity': secured('20'),
-    enforced: open('false'),
+    enforced: open('false', ofTenant('two-factor-authentication', 'enforced')),
     strategy: open('TOTP'),
     'pin.length': open('6'),
     enabled: open('true'),
-    'enforced.group': open(''),
+    'enforced.group': open('', ofTenant('two-factor-authentication', 'enforced.group')),
     'tenant-scope-settings.enabled': open('false'),
     'logout-on-browser-termination': open('false'),
   },
@@ -46,8 +54,7 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
     'microservice.unzipped.max.size': secured(String(1024 * MIB)),
     'webapp.zipped.max.size': secured(String(50 * MIB)),
     'webapp.unzipped.max.size': secured(String(250 * MIB)),
-    // The server's own setting: see `valueOf`.
-    'max.size': open(''),
+    'max.size': open('', fileBytesMax),
   },
   system: { version: open(API_VERSION) },
   reportMailer: { available: open('false') },
@@ -63,12 +70,17 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
   trackers: { 'supported.models': open('') },
   encoding: { test: open('ä') },
   'data-broker': { 'bootstrap.period': open('0') },
-  'device-control': { 'bulkoperation.creationramp': open('1') },
+  'device-control': {
+    'bulkoperation.creationramp': open('1', ofTenant('device-control', 'bulkoperation.creationramp')),
+  },
   gainsight: { 'api.key': open('') },
   cep: { 'deprecation.alarm': open('false') },
   remoteaccess: { 'pass-through.enabled': open('false') },
-  // Here of a tenant that has not set the option.
-  'device-registration': { 'security-token.policy': open('OPTIONAL') },
+  'device-registration': {
+    'security-token.policy': open('OPTIONAL', ({ platform, tenant }) =>
+      new DeviceRegistration(platform).tokenPolicy(tenant),
+    ),
+  },
 };
 
 const isVisible = (request: ApiRequest, option: SystemOption): boolean =>
@@ -76,10 +88,8 @@ const isVisible = (request: ApiRequest, option: SystemOption): boolean =>
 
 /** The value in force for the tenant that asks. */
 async function valueOf(request: ApiRequest, category: string, key: string): Promise<string> {
-  if (category === 'device-registration' && key === 'security-token.policy')
-    return new DeviceRegistration(request.platform).tokenPolicy(request.tenant);
-  if (category === 'files' && key === 'max.size') return String(serverFileBytesMax(request.platform));
-  return SYSTEM_OPTIONS[category][key].value;
+  const { value, inForce } = SYSTEM_OPTIONS[category][key];
+  return String((await inForce?.(request)) ?? value);
 }
 
 async function optionOf(request: ApiRequest, category: string, key: string): Promise<object> {

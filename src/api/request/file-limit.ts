@@ -5,7 +5,7 @@ import { numberOption } from '../../accounts/options/values.ts';
 const FILE_BYTES_MAX = 50 * 1_048_576;
 
 /** What no tenant may exceed, bytes. */
-export const serverFileBytesMax = ({ config }: ApiRequest['platform']): number => config.fileMaxBytes ?? FILE_BYTES_MAX;
+const serverFileBytesMax = ({ config }: ApiRequest['platform']): number => config.fileMaxBytes ?? FILE_BYTES_MAX;
 
 /** Bytes. */
 export function fileBytesMax(request: ApiRequest): Promise<number> {

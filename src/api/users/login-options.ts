@@ -9,7 +9,6 @@ import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { TOKEN_SECONDS, TOKEN_SECONDS_MIN } from '../../accounts/login/tokens.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX } from '../../model/access/password.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { segment } from '../entities/text.ts';
 import { tenantCalled } from '../request/login-host.ts';
@@ -19,7 +18,7 @@ import { readRecord, updateRecord } from '../../records/records.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { numberOption, tenantOption } from '../../accounts/options/values.ts';
+import { greenLengthMin, numberOption, tenantOption } from '../../accounts/options/values.ts';
 
 const LIFESPAN = ['oauth.internal', 'basic-token.lifespan.seconds'] as const;
 const ADMIN = ['ROLE_TENANT_ADMIN', 'ROLE_TENANT_MANAGEMENT_ADMIN'];
@@ -74,7 +73,6 @@ async function optionOf(request: ApiRequest, tenant: TenantInfo, type: LoginType
   const common = { id: type, self, ...kind, initRequest, visibleOnLoginPage, ...set };
   if (type === 'BASIC')
     return { ...common, authenticationRestrictions: authenticationRestrictions ?? NOTHING_FORBIDDEN };
-  const green = { minimum: GREEN_LENGTH_MIN, maximum: PASSWORD_LENGTH_MAX, otherwise: GREEN_LENGTH_MIN };
   return {
     ...common,
     grantType: 'PASSWORD',
@@ -82,7 +80,7 @@ async function optionOf(request: ApiRequest, tenant: TenantInfo, type: LoginType
     tfaStrategy: 'TOTP',
     tfaSupported: true,
     enforceStrength: (await tenantOption(request.platform, tenant.number, 'password', 'enforce.strength')) === 'true',
-    greenMinLength: await numberOption(request.platform, tenant.number, ['password', 'green.min-length'], green),
+    greenMinLength: await greenLengthMin(request.platform, tenant.number),
     strengthValidity: (await tenantOption(request.platform, tenant.number, 'password', 'strength.validity')) === 'true',
     sessionConfiguration: {
       absoluteTimeoutMillis: (await lifetimeSeconds(request, tenant)) * 1_000,

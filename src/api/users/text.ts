@@ -16,7 +16,7 @@ import { collectionText, pageOf } from '../request/paging.ts';
 import { listRecords } from '../../records/records.ts';
 import { found } from '../request/reply.ts';
 import type { Answer } from '../request/answer.ts';
-import { numberOption } from '../../accounts/options/values.ts';
+import { passwordDaysMax } from '../../accounts/options/values.ts';
 import { lastSegment } from '../../model/documents/text-end.ts';
 
 /** Keys of the document store have a limit. */
@@ -109,11 +109,7 @@ const DAY_MS = 86_400_000;
  */
 async function isTooOld(request: ApiRequest, user: StoredUser): Promise<boolean> {
   if (user.lastPasswordChange === undefined || !isPerson(user)) return false;
-  const days = await numberOption(request.platform, request.tenant, ['password', 'limit.validity'], {
-    minimum: 0,
-    maximum: 36_500,
-    otherwise: 0,
-  });
+  const days = await passwordDaysMax(request.platform, request.tenant);
   return days > 0 && request.platform.now() - user.lastPasswordChange > days * DAY_MS;
 }
 

@@ -349,6 +349,20 @@ t.test('tenant, options, roots, health', async (t) => {
     value: '1017.0.0',
   });
   t.equal((await api.call('GET', '/tenant/system/options/__proto__/constructor')).status, 404);
+  for (const [category, key, value, inForce = value] of [
+    ['password', 'enforce.strength', 'true'],
+    ['password', 'green.min-length', '12'],
+    ['password', 'green.min-length', '4', '8'],
+    ['password', 'limit.validity', '30'],
+    ['two-factor-authentication', 'enforced', 'true'],
+    ['two-factor-authentication', 'enforced.group', 'admins'],
+    ['files', 'max.size', '1000'],
+    ['device-control', 'bulkoperation.creationramp', '7'],
+    ['system', 'version', '1', '1017.0.0'],
+  ]) {
+    api.fake.put('option', `${category}\n${key}`, JSON.stringify({ value }));
+    t.equal((await api.call('GET', `/tenant/system/options/${category}/${key}`)).json.value, inForce, key);
+  }
   const platform = (await api.call('GET', '/platform')).json;
   t.strictSame(Object.keys(platform).sort(), [
     'alarm',
