@@ -9,7 +9,7 @@ import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { newPassword } from '../../accounts/passwords/chosen.ts';
-import { confirmPassword, leadsToPassword } from './passwords.ts';
+import { confirmOfSession, leadsToPassword } from './passwords.ts';
 import * as schemas from './schemas.ts';
 import { loadUser, roleText, userText } from './text.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
@@ -40,7 +40,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const password = stringMember(members, 'password');
   if (leadsToPassword(members, await loadUser(request, userName)))
-    await confirmPassword(request, stringMember(members, 'currentUserPassword'));
+    await confirmOfSession(request, stringMember(members, 'currentUserPassword'));
   const doc = joinMembers([...members].filter(([name]) => PROFILE.has(name)));
   requireSmall(doc);
   const body: UserPut = {

@@ -46,10 +46,16 @@ export function leadsToPassword(members: Members, user: StoredUser): boolean {
 
 /**
  * Before users change what leads to their password: a session alone is not enough, its thief could lock its
- * user out.
- * @throws PlatformError 422 when it is not the one that the user has; `general/busy`, `login/locked`.
+ * user out. Basic shows the password with each request.
+ * @throws PlatformError 422 when a request with a session has not the one that the user has; `general/busy`,
+ * `login/locked`.
  */
-export async function confirmPassword(request: ApiRequest, password: string | undefined): Promise<void> {
+export async function confirmOfSession(request: ApiRequest, password: string | null | undefined): Promise<void> {
+  if (request.principal.session !== undefined) await confirmPassword(request, password ?? undefined);
+}
+
+/** @throws PlatformError as `confirmOfSession`, with Basic too. */
+async function confirmPassword(request: ApiRequest, password: string | undefined): Promise<void> {
   if (password === undefined) throw new PlatformError('users/current-password-missing');
   const { address } = callerOf(request);
   const { signal } = request.exchange;

@@ -14,7 +14,7 @@ import { NO_CONTENT, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
-import { confirmPassword } from './passwords.ts';
+import { confirmOfSession } from './passwords.ts';
 import { USER_ADMIN, loadUser, requireOwnTenant } from './text.ts';
 
 /** The header in which clients with Basic repeat what a right code was answered with. */
@@ -59,7 +59,7 @@ async function setActivity(request: ApiRequest): Promise<Answer> {
   const { secondFactor } = request.platform.accounts;
   const userName = nameOf(request);
   if (isActive) {
-    if (request.principal.session !== undefined) await confirmPassword(request, currentUserPassword ?? undefined);
+    await confirmOfSession(request, currentUserPassword);
     await secondFactor.activate(request.tenant, userName);
   } else if ((await secondFactor.read(request.tenant, userName))?.isActive === true)
     throw new PlatformError('users/totp-fixed');

@@ -25,7 +25,7 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { newPassword } from '../../accounts/passwords/chosen.ts';
 import { sendPasswordLink } from '../../accounts/passwords/links.ts';
-import { confirmPassword, leadsToPassword, linkParts } from './passwords.ts';
+import { confirmOfSession, leadsToPassword, linkParts } from './passwords.ts';
 import * as schemas from './schemas.ts';
 import {
   USER_ADMIN,
@@ -292,7 +292,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   if (sendsLink && !stringMember(members.has('email') ? members : splitMembers(user.doc), 'email'))
     throw new PlatformError('users/email-missing');
   if (userId === request.principal.userName && (sendsLink || leadsToPassword(members, user))) {
-    await confirmPassword(request, stringMember(members, 'currentUserPassword'));
+    await confirmOfSession(request, stringMember(members, 'currentUserPassword'));
   }
   const change = await changeOf(request, userId);
   if (isChanged(members, 'devicePermissions', user))

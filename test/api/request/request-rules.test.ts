@@ -79,7 +79,7 @@ t.test(
       JSON.stringify({ userName: 'admin', password: 'x', roles: [], enabled: true, doc: '{}' }),
     );
     const basicOf = { authorization: ADMIN, 'content-type': 'application/json' };
-    const put = { password: 'Analytical-1', currentUserPassword: 'wrong' };
+    const put = { newPassword: 'Analytical-1', currentUserPassword: 'wrong' };
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     for (const [name, invented, seen] of [
       ['x-forwarded-for', '203.0.113.9', '198.51.100.7'],
@@ -99,7 +99,7 @@ t.test(
         'grant_type=PASSWORD&username=admin&password=x',
       );
       t.equal(address(), '198.51.100.7', `${name} of a login`);
-      for (const path of ['/user/currentUser', '/user/t1/users/admin']) {
+      for (const path of ['/user/currentUser/password', '/user/t1/users/admin/password']) {
         await rawRequest(api.port, 'PUT', path, { ...basicOf, ...told }, JSON.stringify(put));
         t.equal(api.fake.confirmedFrom.pop(), '198.51.100.7', `${name} with a current password, ${path}`);
       }
