@@ -57,6 +57,7 @@ async function tenantText(request: ApiRequest, tenant: Tenant, withApps = true):
     id,
     number,
     parentNumber,
+    isDomainOfTenant,
     customProperties,
     status = 'ACTIVE',
     allowCreateTenants = false,

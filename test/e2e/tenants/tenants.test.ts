@@ -43,7 +43,7 @@ t.test('a tenant as it is created: every field comes back, the password does not
     ownedApplications: { references: [] },
   });
   t.match(reply.json.creationTime, /^\d{4}-\d\d-\d\dT.*Z$/);
-  t.notMatch(reply.text, /adminPass|Analytical/);
+  t.notMatch(reply.text, /adminPass|Analytical|isDomainOfTenant/);
   t.same(await management.read('/tenant/tenants/acme'), reply.json);
   const admin = adminOf('acme');
   const groups = await admin.read('/user/acme/groups?pageSize=100');
