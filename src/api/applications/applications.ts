@@ -4,7 +4,7 @@ import { CONTEXT_PATH } from '../../model/entities/application.ts';
 import type { StoredApplication, StoredAttachment } from '../../model/entities/application.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { ROLES } from '../../model/access/roles.ts';
+import { ROLES, roleNamed } from '../../model/access/roles.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -163,8 +163,8 @@ export function activated(
     ...active,
     manifest: attachment.manifest,
     contextPath: fields.contextPath ?? active.contextPath ?? defaultContextPath(fields.name ?? active.name),
-    requiredRoles: fields.requiredRoles ?? active.requiredRoles,
-    roles: fields.roles ?? active.roles,
+    requiredRoles: fields.requiredRoles?.map(roleNamed) ?? active.requiredRoles,
+    roles: fields.roles?.map(roleNamed) ?? active.roles,
   };
   requireConsistent(request, application, next);
   return next;

@@ -3,6 +3,7 @@ import Type from 'typebox';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { StoredApplication } from '../../model/entities/application.ts';
+import { roleNamed } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { applicationsOfIds, findApplication, ownIds, subscribedIds } from '../../accounts/applications/applications.ts';
 import { applicationText, applicationUrl } from './text.ts';
@@ -147,7 +148,8 @@ export function subscriptionRoutes(tenantOf: (request: ApiRequest, id: string) =
     const id = request.params['applicationId'];
     const application = (await findApplication(request.platform, id))?.application;
     if (application === undefined) throw notSubscribed(tenant, id);
-    const { grantedRoles } = JSON.parse(request.bodyText()) as { grantedRoles: string[] };
+    const body = JSON.parse(request.bodyText()) as { grantedRoles: string[] };
+    const grantedRoles = body.grantedRoles.map(roleNamed);
     requireRoles(request, await rolesToGrant(request.platform, tenant, application, grantedRoles));
     await grantRoles(request.platform, request.principal, tenant, application, grantedRoles);
     return found('applicationReference', await subscribedText(request, tenant, application));

@@ -14,7 +14,7 @@ import type { StoredApplication, StoredAttachment } from '../../model/entities/a
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, mergeMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
-import { INTERNAL_ROLES, ROLES } from '../../model/access/roles.ts';
+import { INTERNAL_ROLES, ROLES, roleNamed } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { quote, segment } from '../entities/text.ts';
 import { manifestFields, requireMicroserviceManifest } from './microservice-manifest.ts';
@@ -118,8 +118,8 @@ export function mergedApplication(request: ApiRequest, old: StoredApplication, s
     name: text('name'),
     availability: optionalField('availability', old.availability) ?? 'PRIVATE',
     contextPath: optionalField('contextPath', old.contextPath),
-    roles: optionalField('roles', old.roles),
-    requiredRoles: optionalField('requiredRoles', old.requiredRoles),
+    roles: optionalField('roles', old.roles)?.map(roleNamed),
+    requiredRoles: optionalField('requiredRoles', old.requiredRoles)?.map(roleNamed),
     activeVersionId: activeVersionId === undefined ? undefined : String(activeVersionId),
     manifest: manifest === 'null' ? undefined : manifest,
     doc: joinMembers(doc),

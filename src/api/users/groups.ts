@@ -8,7 +8,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { dropNulls, joinMembers, mergeMembers, splitMembers } from '../../model/documents/json-document.ts';
-import { isOfApplication } from '../../model/access/roles.ts';
+import { isOfApplication, roleNamed } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { quote, segment } from '../entities/text.ts';
 import { requireGrants } from './inventory-rights.ts';
@@ -356,7 +356,7 @@ async function listRoles(request: ApiRequest): Promise<Answer> {
  */
 export async function referencedRole(request: ApiRequest): Promise<string> {
   const { role } = JSON.parse(request.bodyText()) as { role: { id?: string; self?: string } };
-  const name = referencedId(role);
+  const name = roleNamed(referencedId(role));
   if (name === '')
     throw new PlatformError('users/reference', { what: 'role', form: '{"role":{"self":"…/user/roles/<role>"}}' });
   if (!(await knownRoles(request)).includes(name)) throw new PlatformError('roles/not-found');

@@ -8,7 +8,7 @@ import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
-import { ROLES, isOfApplication } from '../../model/access/roles.ts';
+import { ROLES, isOfApplication, roleNamed } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { quote, segment } from '../entities/text.ts';
 import { PageBudget } from '../request/page-budget.ts';
@@ -302,7 +302,7 @@ export async function sentRoles(request: ApiRequest, area: string): Promise<stri
   const sent = request.members().get('roles');
   if (sent === undefined) return undefined;
   const value = JSON.parse(sent) as string[] | { references: { role: { id?: string; self?: string } }[] };
-  const names = Array.isArray(value) ? value : value.references.map(({ role }) => referencedId(role));
+  const names = (Array.isArray(value) ? value : value.references.map(({ role }) => referencedId(role))).map(roleNamed);
   const known = new Set(await knownRoles(request));
   const unknown = names.find((name) => !known.has(name));
   if (unknown !== undefined)

@@ -54,6 +54,9 @@ export const ROLES: readonly string[] = [
   'ROLE_MQTT_SERVICE_ADMIN',
 ];
 
+/** The role that a name in a request means: the public documentation writes one of them in two ways. */
+export const roleNamed = (name: string): string => (name === 'ROLE_ALARMS_READ' ? 'ROLE_ALARM_READ' : name);
+
 /** The only role of the device bootstrap user (docs/spec/device-registration.md#bootstrap-user). */
 export const BOOTSTRAP_ROLE = 'ROLE_DEVICE_BOOTSTRAP';
 export const BOOTSTRAP_USER = 'devicebootstrap';
