@@ -14,7 +14,7 @@ import type { TextCipher } from '../options/cipher.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import { UndecipherableText } from '../options/cipher.ts';
-import { isActive } from '../tenants/tenants.ts';
+import { isAbove, isActive } from '../tenants/tenants.ts';
 import type { Tenant } from '../tenants/tenants.ts';
 import type { StoredApplication, StoredSubscription } from '../../model/entities/application.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -285,9 +285,9 @@ export function serviceUser(
 }
 
 /**
- * Required roles that the tenant has agreed to: those of the time when it was subscribed, and what it has granted
- * since. The owner agrees by what it requires. In a subscription of an older server they are those that the service
- * user has.
+ * Required roles that the service user gets in the tenant. In the owner's tenant, and in tenants that the owner
+ * administrates, these are all of them. Another tenant agrees to those of the time when it was subscribed, and to what it
+ * has granted since. In a subscription of an older server they are those that the service user has.
  */
 async function grantedRoles(
   parts: ApplicationParts,
@@ -296,7 +296,10 @@ async function grantedRoles(
   { granted }: StoredSubscription,
 ): Promise<string[]> {
   const required = [...new Set(application.requiredRoles ?? [])];
-  if (tenant.number === application.ownerNumber) return required;
+  const owner = parts.tenants.byNumber(application.ownerNumber);
+  const isOwn = tenant.number === application.ownerNumber;
+  if (isOwn || (owner !== undefined && isAbove({ tenant: owner.id, tenantNumber: owner.number }, tenant)))
+    return required;
   if (granted !== undefined) return required.filter((role) => granted.includes(role));
   const text = await readRecord(parts, tenant.number, COLLECTION, credentialsKey('service', application.id));
   const userText =

@@ -218,6 +218,16 @@ t.test('required roles change with the application', async (t) => {
   await rest.put(`${APPS}/${app.id}`, { requiredRoles: ['ROLE_INVENTORY_READ', 'ROLE_INVENTORY_ADMIN'] });
   t.equal((await acme.put(reference, { grantedRoles: ['ROLE_INVENTORY_READ', 'ROLE_INVENTORY_ADMIN'] })).status, 200);
   t.same(await shown(), [undefined, undefined]);
+  const above = await management.create(APPS, { key: 'above', name: 'above', type: 'MICROSERVICE' });
+  await subscribe('acme', above.id);
+  await management.put(`${APPS}/${above.id}`, { requiredRoles: ['ROLE_ALARMS_READ'] });
+  const [ofAbove] = await usersOf(as(await management.read(`${APPS}/${above.id}/bootstrapUser`)));
+  t.match(
+    (await as(ofAbove).read('/user/currentUser')).effectiveRoles,
+    [{ id: 'ROLE_ALARM_READ' }],
+    'the tenant above gives what its application requires, by either name of the role',
+  );
+  t.notOk('waitingRoles' in (await acme.read(`/tenant/tenants/acme/applications/${above.id}`)));
 });
 
 t.test('a service user whose password or existence was taken away is made up for', async (t) => {
