@@ -186,7 +186,10 @@ export async function settingsOf(
     if (isOwner || settings.get(key)?.inheritFromOwner !== false) values[key] = value;
   }
   if (isOwner) return values;
-  for (const [key, value] of await optionsOf(tenant)) if (settings.get(key)?.editable !== false) values[key] = value;
+  for (const [key, value] of await optionsOf(tenant)) {
+    // What the manifest does not declare is the owner's, where the owner has set it.
+    if (settings.get(key)?.editable ?? !Object.hasOwn(values, key)) values[key] = value;
+  }
   return values;
 }
 

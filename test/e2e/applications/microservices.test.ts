@@ -331,13 +331,14 @@ t.test(
       { colour: 'green', fixed: 'f', token: 'n3w', own: 'd', more: 'm' },
       'inheritFromOwner: false',
     );
-    await acme.put('/tenant/options/hello', { colour: 'blue', fixed: 'mine', own: 'mine' });
+    await acme.put('/tenant/options/hello', { colour: 'blue', fixed: 'mine', own: 'mine', more: 'mine', extra: 'e' });
     t.same(await ofAcme.read(`${CURRENT}/settings`), {
       colour: 'blue',
       fixed: 'f',
       token: 'n3w',
       own: 'mine',
       more: 'm',
+      extra: 'e',
     });
     const settings = [
       { key: 'colour', defaultValue: 'black', overwriteOnUpdate: false, editable: true },
