@@ -50,9 +50,13 @@ export function rolesAnswer(request: ApiRequest, roles: readonly string[], owner
   return found('roleReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
 }
 
+/** All references of a user or a group, as one page. */
+const referencesText = (self: string, references: readonly string[]): string =>
+  `{"self":${quote(self)},"references":[${references.join(',')}],"statistics":{"currentPage":1,"pageSize":${references.length}}}`;
+
 function rolesText(request: ApiRequest, roles: readonly string[], owner: string): string {
   const references = [...roles].sort().map((role) => roleReferenceText(request, role, owner));
-  return `{"self":${quote(`${owner}/roles`)},"references":[${references.join(',')}]}`;
+  return referencesText(`${owner}/roles`, references);
 }
 
 export function groupText(request: ApiRequest, group: StoredGroup): string {
@@ -130,7 +134,7 @@ async function textWithGroups(
     const text = groups.get(id);
     return text === undefined ? [] : [groupReferenceText(text, id, self)];
   });
-  members.set('groups', `{"self":${quote(`${self}/groups`)},"references":[${references.join(',')}]}`);
+  members.set('groups', referencesText(`${self}/groups`, references));
   members.set('roles', rolesText(request, user.roles, self));
   if (await isTooOld(request, user)) members.set('shouldResetPassword', 'true');
   if (await usesCodes(request, user)) members.set('twoFactorAuthenticationEnabled', 'true');
