@@ -9,8 +9,8 @@ export interface Sizes {
   readonly alarms: number;
   readonly events: number;
   readonly others: number;
-  /** Of so many objects one is a device. */
-  readonly objectsPerDevice?: number;
+  /** Every object is a device, and none is in a group. */
+  readonly areAllDevices?: boolean;
 }
 
 export const FIRST_OBJECT = 1_000_000_000;
@@ -41,6 +41,10 @@ const deviceOf = (objects: number, salt: string): string =>
   `* ${OBJECTS_PER_DEVICE})`;
 const tail = `1 AS version, 0 AS deleted, 0 AS shard, 1 AS seq`;
 
+/** The first object, and those of each thousand. */
+const PARENTS = `arrayConcat(if(number % ${GROUP_SHARE} = 1, [toUInt64(${FIRST_OBJECT})], []), if(number > 1000 AND number % 1000 > 0 AND number % 1000 <= 100,
+      [toUInt64(${FIRST_OBJECT} + intDiv(number, 1000) * 1000)], []))`;
+
 type Statement = (
   sizes: Sizes,
   endMs: number,
@@ -63,15 +67,14 @@ const objects: Statement = (sizes, endMs, tenant) => ({
     concat('Object ', toString(cityHash64(number) % 1000000)) AS name, concat('owner', toString(number % 31)) AS owner,
     ${moment(sizes.objects, endMs)} AS creation_time, creation_time AS last_updated,
     arrayConcat(['c8y_Hardware', 'c8y_Position', 'c8y_SupportedOperations'],
-      if(number % ${sizes.objectsPerDevice ?? OBJECTS_PER_DEVICE} = 0, ['c8y_IsDevice', 'com_platform_model_Agent'], []),
+      if(number % ${sizes.areAllDevices === true ? 1 : OBJECTS_PER_DEVICE} = 0, ['c8y_IsDevice', 'com_platform_model_Agent'], []),
       if(number % 1000 = 0, ['bench_Rare'], [])) AS fragments,
-    arrayConcat(if(number % ${GROUP_SHARE} = 1, [toUInt64(${FIRST_OBJECT})], []), if(number > 1000 AND number % 1000 > 0 AND number % 1000 <= 100,
-      [toUInt64(${FIRST_OBJECT} + intDiv(number, 1000) * 1000)], [])) AS parents,
+    ${sizes.areAllDevices === true ? "CAST([], 'Array(UInt64)')" : PARENTS} AS parents,
     concat('{"name":"', name, '","type":"', type, '","owner":"', owner, '","creationTime":"', ${time('creation_time')}, '","lastUpdated":"',
       ${time('creation_time')}, '","c8y_Hardware":{"model":"M', toString(number % 7), '","revision":"1.', toString(number % 13),
       '","serialNumber":"SN', toString(number), '"},"c8y_Position":{"lat":', toString(number % 90), '.5,"lng":', toString(number % 180),
       '.25},"c8y_SupportedOperations":["c8y_Restart","c8y_Firmware","c8y_Configuration"]',
-      if(number % ${sizes.objectsPerDevice ?? OBJECTS_PER_DEVICE} = 0, ',"c8y_IsDevice":{},"com_platform_model_Agent":{}', ''),
+      if(number % ${sizes.areAllDevices === true ? 1 : OBJECTS_PER_DEVICE} = 0, ',"c8y_IsDevice":{},"com_platform_model_Agent":{}', ''),
       if(number % 1000 = 0, ',"bench_Rare":{}', ''), '}') AS doc, ${tail}`,
 });
 

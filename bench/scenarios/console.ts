@@ -63,7 +63,7 @@ const IN_PAGE = `globalThis.bench = {
     const look = () => {
       for (const cell of document.querySelectorAll('td')) {
         const value = parseFloat(cell.textContent);
-        if (value >= 1000 && bench.seen[value] === undefined) {
+        if (value >= 500 && bench.seen[value] === undefined) {
           bench.seen[value] = 0;
           bench.drawn().then(() => (bench.seen[value] = Date.now()));
         }
@@ -164,7 +164,7 @@ async function round(context: Context, subject: Millrace, page: Page, number: nu
   await page.locator('.live[data-state=live]').waitFor();
   await page.getByRole('application').first().waitFor();
   await evaluate('bench.watch()');
-  const values = Array.from({ length: LIVE_VALUES }, (_, index) => 1_000 + number * LIVE_VALUES + index);
+  const values = Array.from({ length: LIVE_VALUES }, (_, index) => 500 + number * LIVE_VALUES + index);
   const sent = await sendValues(subject, { source, values, stepMs: LIVE_STEP_MS });
   await sleep(2_000);
   const seen = await page.evaluate<Record<string, number>>('bench.seen');
@@ -194,7 +194,7 @@ export const console: Scenario = {
     const { objects } = context.options.lists;
     await fill(
       subject.data,
-      { objects, alarms: 0, events: 0, others: 0, objectsPerDevice: 1 },
+      { objects, alarms: 0, events: 0, others: 0, areAllDevices: true },
       endMs,
       context.progress,
     );

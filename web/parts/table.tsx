@@ -1,6 +1,7 @@
 /** Real tables, in pages of 100 rows: readers, search in the page and printing work. Small screens show cards. */
 import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide';
 import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { common } from '../core/text/common.ts';
 import { Icon } from './icon.tsx';
 
@@ -70,6 +71,9 @@ function SortButton<Row>({
   );
 }
 
+/** Rows that are drawn at first; the others follow when these are seen. */
+const FIRST_ROWS = 20;
+
 const cellClass = <Row,>({ isEnd, isNarrow }: Column<Row>, content: unknown): string =>
   [isEnd && 'cell-end', isNarrow && 'cell-narrow', (content === '' || content == null) && 'cell-empty']
     .filter(Boolean)
@@ -78,6 +82,11 @@ const cellClass = <Row,>({ isEnd, isNarrow }: Column<Row>, content: unknown): st
 /** `j` and `k` go from row to row where a list page says so; the first link of a row opens it. */
 export function Table<Row>({ label, columns, rows, keyOf, sort, onSort, selection }: TableProps<Row>) {
   const words = common();
+  const [isWhole, setWhole] = useState(rows.length <= FIRST_ROWS);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => setTimeout(() => setWhole(true)));
+    return () => cancelAnimationFrame(frame);
+  }, []);
   const all = rows.map(keyOf);
   const areAllSelected = selection !== undefined && all.length > 0 && all.every((key) => selection.keys.has(key));
   const toggle = (keys: readonly string[], isOn: boolean): void => {
@@ -119,7 +128,7 @@ export function Table<Row>({ label, columns, rows, keyOf, sort, onSort, selectio
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => {
+          {(isWhole ? rows : rows.slice(0, FIRST_ROWS)).map((row) => {
             const key = keyOf(row);
             const isSelected = selection?.keys.has(key) ?? false;
             return (

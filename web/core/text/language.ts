@@ -81,10 +81,23 @@ function pseudo(value: unknown): unknown {
 /** The language as `Intl` takes it. */
 export const locale = (): string => (language.value === 'de' ? 'de' : 'en');
 
+/** By language and options, of which there are as many as this program writes: to make one takes a millisecond. */
+const formats = new Map<string, Intl.NumberFormat | Intl.PluralRules>();
+
+function formatOf<Format extends Intl.NumberFormat | Intl.PluralRules>(key: string, make: () => Format): Format {
+  const known = formats.get(key);
+  if (known !== undefined) return known as Format;
+  const made = make();
+  formats.set(key, made);
+  return made;
+}
+
 /** `plural(3, { one: 'alarm', other: 'alarms' })`. */
 export const plural = (count: number, forms: { readonly one: string; readonly other: string }): string =>
-  new Intl.PluralRules(locale()).select(count) === 'one' ? forms.one : forms.other;
+  formatOf(`plural ${locale()}`, () => new Intl.PluralRules(locale())).select(count) === 'one'
+    ? forms.one
+    : forms.other;
 
 /** A number with the separators of the language: `12,431`. */
 export const numberText = (value: number, options: Intl.NumberFormatOptions = {}): string =>
-  new Intl.NumberFormat(locale(), options).format(value);
+  formatOf(`${locale()} ${JSON.stringify(options)}`, () => new Intl.NumberFormat(locale(), options)).format(value);

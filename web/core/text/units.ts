@@ -1,5 +1,5 @@
 /** Amounts with their units. */
-import { locale, numberText } from './language.ts';
+import { numberText } from './language.ts';
 
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
@@ -29,7 +29,7 @@ export function durationText(seconds: number): string {
     .map(([unit, length]) => {
       const count = Math.floor(rest / length);
       rest -= count * length;
-      return new Intl.NumberFormat(locale(), { style: 'unit', unit, unitDisplay: 'short' }).format(count);
+      return numberText(count, { style: 'unit', unit, unitDisplay: 'short' });
     })
     .join(' ');
 }

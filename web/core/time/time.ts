@@ -6,8 +6,10 @@ import { signal } from '@preact/signals';
 import { isZone, preferences } from '../preferences.ts';
 import { locale } from '../text/language.ts';
 
-/** The zone of the browser. */
-export const browserZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
+let zoneOfBrowser: string | undefined;
+
+/** The zone of the browser when the page was opened: every time on it is asked for it. */
+export const browserZone = (): string => (zoneOfBrowser ??= new Intl.DateTimeFormat().resolvedOptions().timeZone);
 
 /** The parameter of links that says the zone, so that others see the same times. */
 export const ZONE_PARAMETER = 'tz';

@@ -1,4 +1,5 @@
 /** Jobs as their form has them. */
+import { browserZone } from '../../core/time/time.ts';
 
 export interface JobSchedule {
   readonly frequency: 'periodic' | 'once';
@@ -64,7 +65,7 @@ export function jobForm(job: Job | undefined, now: number): JobForm {
     frequency: isPeriodic ? 'periodic' : 'once',
     cron: (isPeriodic && schedule?.cronExpression) || '0 0/5 * * * ?',
     seconds: String((isPeriodic && schedule?.dataFromPreviousNSeconds) || 300),
-    timeZone: (isPeriodic && schedule?.timeZone) || Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC',
+    timeZone: (isPeriodic && schedule?.timeZone) || browserZone() || 'UTC',
     at: localTime(now + HOUR_MS),
     from: localTime(now - HOUR_MS),
     to: localTime(now),

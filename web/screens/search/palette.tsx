@@ -54,14 +54,17 @@ async function bySerial(text: string, signal: AbortSignal): Promise<Found[]> {
   return response.ok && id !== undefined ? one(id, signal) : [];
 }
 
-/** All ways of finding at once; the same object is listed once, the most certain way first. */
+/**
+ * All ways of finding at once, the most certain way first, and the same object once. Texts of whole objects are looked
+ * through where the others leave room: it takes the longest.
+ */
 export async function searchDevices(text: string, signal: AbortSignal): Promise<readonly Found[]> {
   const ways = await Promise.all([
     /^\d+$/.test(text) ? one(text, signal) : [],
     bySerial(text, signal),
     listed({ q: `$filter=name eq ${quoted(`${text}*`)}` }, signal),
-    listed({ text, fragmentType: 'c8y_IsDevice' }, signal),
   ]);
+  if (ways.flat().length < EACH_MAX) ways.push(await listed({ text, fragmentType: 'c8y_IsDevice' }, signal));
   const all = new Map(ways.flat().map((found) => [found.id, found]));
   return [...all.values()].slice(0, EACH_MAX * 2);
 }
