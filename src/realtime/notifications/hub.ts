@@ -569,7 +569,8 @@ export class NotificationHub {
   async #trim(topic: Topic): Promise<void> {
     const { isTrimmed, isGone } = await this.#trimming.trim(topic);
     if (topic.subscribers.size > 0) {
-      if (isGone) await this.#options.topics.open(topic.ref, topic.lastSeq);
+      if (isGone)
+        ({ size: topic.size, count: topic.count } = await this.#options.topics.open(topic.ref, topic.lastSeq));
       return;
     }
     if (!isTrimmed) return;

@@ -6,7 +6,7 @@ import { textOf, type Value } from '../../fields/types.ts';
 import { categoryOf, type Model, type ModelContext, Prediction, type TargetField, type Trace } from '../model.ts';
 import { generator } from '../../math/random.ts';
 import { densityOf, sampleOf } from './density.ts';
-import { eliminate, type Factor, TooLarge } from './factors.ts';
+import { eliminate, type Factor, TABLE_MAX, TooLarge } from './factors.ts';
 import {
   type Condition,
   type ContinuousNode,
@@ -18,6 +18,8 @@ import {
 
 /** Weighted samples of a network with continuous nodes that the record does not give. */
 const SAMPLES = 10_000;
+/** Entries of the table of a node with derived fields. */
+const DERIVED_MAX = 100_000;
 const SEED = 0x9e3779b9;
 
 /**
@@ -154,7 +156,12 @@ class BayesianNetwork implements Model {
     const own = [node.name, ...node.parents].map((name) => variables.get(name)).filter((index) => index !== undefined);
     const list = own.sort((a, b) => a - b);
     const sizes = list.map((index) => (hidden[index] as DiscreteNode).values.length);
-    const table = new Float64Array(sizes.reduce((product, size) => product * size, 1));
+    const size = sizes.reduce((product, count) => product * count, 1);
+    // Each entry of a node with derived fields calls functions, which a record may do 1,000,000 times.
+    const maximum = node.derived.size > 0 ? DERIVED_MAX : TABLE_MAX;
+    if (size > maximum)
+      throw new TooLarge(`a table of the network would have ${size} entries; at most ${maximum} are computed`);
+    const table = new Float64Array(size);
     const values = new Map<string, string>();
     for (const [name, value] of given) if (typeof value === 'string') values.set(name, value);
     for (let i = 0; i < table.length; i++) {

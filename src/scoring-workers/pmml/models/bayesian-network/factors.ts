@@ -5,7 +5,7 @@ export interface Factor {
   readonly table: Float64Array;
 }
 
-const TABLE_MAX = 4_000_000;
+export const TABLE_MAX = 4_000_000;
 
 /** A network whose tables become too large to be exact. */
 export class TooLarge extends Error {

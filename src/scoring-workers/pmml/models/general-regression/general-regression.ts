@@ -59,7 +59,10 @@ const readOffset = (context: ModelContext): ((row: Row) => number) =>
   numberOrField(context, { variable: 'offsetVariable', value: 'offsetValue' });
 
 /** The coefficients of a model with one linear predictor. The design is not finished. */
-function onlyCoefficients(context: ModelContext, design: Design): Coefficients {
+function onlyCoefficients(
+  context: ModelContext,
+  design: Design,
+): { readonly coefficients: Coefficients; readonly category: string | undefined } {
   const { element, target } = context;
   const groups = [...cellsByCategory(element, target)];
   const [first] = groups;
@@ -67,14 +70,14 @@ function onlyCoefficients(context: ModelContext, design: Design): Coefficients {
     throw new PmmlError(element, 'has coefficients of several target categories; a regression has one list of them');
   if (first === undefined && element.attribute('modelType') !== 'CoxRegression')
     throw new PmmlError(element, 'has no PCell in its ParamMatrix');
-  return new Coefficients(first?.[1] ?? [], design, first?.[0]);
+  return { coefficients: new Coefficients(first?.[1] ?? [], design, first?.[0]), category: first?.[0] };
 }
 
 function regression(context: ModelContext, link: InverseLink): Model {
   const isGeneralized = context.element.attribute('modelType') === 'generalizedLinear';
   const design = new Design(context);
-  const coefficients = onlyCoefficients(context, design);
-  const standardError = isGeneralized ? undefined : readStandardError(context, design);
+  const { coefficients, category } = onlyCoefficients(context, design);
+  const standardError = isGeneralized ? undefined : readStandardError(context, design, category);
   design.finish();
   const offset = isGeneralized ? readOffset(context) : () => 0;
   const trials = numberOrField(context, { variable: 'trialsVariable', value: 'trialsValue' });
@@ -102,7 +105,7 @@ function regression(context: ModelContext, link: InverseLink): Model {
 function cox(context: ModelContext): Model {
   const { element } = context;
   const design = new Design(context);
-  const coefficients = onlyCoefficients(context, design);
+  const { coefficients } = onlyCoefficients(context, design);
   design.finish();
   const baseline = readBaseline(context);
   const points = new Map<string, number>();

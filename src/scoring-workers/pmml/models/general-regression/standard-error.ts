@@ -19,11 +19,13 @@ export function warnOfStandardError(context: ModelContext, reason: string): void
  * The standard error of the mean by the values of the design: √(xᵀ·Cov·x), Cov of the PCovMatrix.
  *
  * @param design not finished yet
+ * @param category of the coefficients
  * @returns undefined where no output asks for it, or the document has no PCovMatrix
  */
 export function readStandardError(
   context: ModelContext,
   design: Design,
+  category: string | undefined,
 ): ((values: Float64Array) => number) | undefined {
   const matrix = context.element.child('PCovMatrix');
   if (outputsOf(context).length === 0) return undefined;
@@ -35,7 +37,7 @@ export function readStandardError(
     parameter.required('name'),
   );
   const indexes = new Map(parameters.map((name, index) => [name, index]));
-  const columns = parameters.map((name) => design.column(name, undefined));
+  const columns = parameters.map((name) => design.column(name, category));
   const indexOf = (cell: Element, attribute: string): number => {
     const index = indexes.get(cell.required(attribute));
     if (index === undefined) throw new PmmlError(cell, `no Parameter has the name '${cell.required(attribute)}'`);

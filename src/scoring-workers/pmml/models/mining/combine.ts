@@ -69,13 +69,17 @@ function isTooMuch(
   isMissing: (at: number) => boolean,
 ): boolean {
   let missing = 0;
+  let missingCount = 0;
   let all = 0;
   for (let i = 0; i < active.length; i++) {
     const weight = usesWeights ? (active[i] as Segment).weight(row) : 1;
     all += weight;
-    if (isMissing(i)) missing += weight;
+    if (!isMissing(i)) continue;
+    missing += weight;
+    missingCount += 1;
   }
-  return missing > threshold * all;
+  // A weight that is an output of its segment is missing with it: then segments count.
+  return Number.isNaN(all) ? missingCount > threshold * active.length : missing > threshold * all;
 }
 
 interface Result {
@@ -302,7 +306,7 @@ function votes(
     }
     if (all === 0) return;
     const isMissing = (at: number): boolean => (active[at] as Segment).model.prediction.value === undefined;
-    if (missingWeight > 0 && isTooMuch(active, row, share, isMissing)) return;
+    if (missingWeight !== 0 && isTooMuch(active, row, share, isMissing)) return;
     const winner = firstOfHighest(active, union);
     // Where segments without a prediction count, the missing value may be what most of them say.
     if (missing.treatment === 'continue' && missingWeight > (union.sums[winner] as number)) return;
