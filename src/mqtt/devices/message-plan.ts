@@ -8,7 +8,7 @@ import { splitMembers, stringMember } from '../../model/documents/json-document.
 import type { SoftwareStep } from '../../model/commands/entities.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { SOFTWARE_LIMITS } from '../../model/entities/software.ts';
-import { INVENTORY_ADMIN } from '../../model/access/roles.ts';
+import { INVENTORY_ADMIN, INVENTORY_READ } from '../../model/access/roles.ts';
 import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
 import { readRows, type NumberedRow } from '../../smartrest/rows/csv.ts';
 import { effectRecord, type EffectTarget } from '../../smartrest/effects/records.ts';
@@ -39,10 +39,10 @@ import type { Refusal } from '../sessions/application.ts';
 import { isLikeJson } from '../../smartrest/json-topics.ts';
 import type { Device, OpeningRight } from './device.ts';
 import type { OperationDelivery } from './operation-delivery.ts';
-import { isAtOrBelow, MessageRights, ROLES_OF_EFFECTS } from './rights.ts';
+import { isAtOrBelow, MessageRights, rolesOf } from './rights.ts';
 import { PathBudget } from '../../smartrest/custom/path-values.ts';
 import { planCollection, planCustom } from './custom-messages.ts';
-import { planJson, type JsonParts } from './json-messages.ts';
+import { hear, planJson, type JsonParts } from './json-messages.ts';
 import { MESSAGE_EVENTS_LIMIT, MessageEvents } from './message-events.ts';
 import { runTunnel } from './one-rows.ts';
 import type { KnownCollection, TemplateCollections } from './template-collections.ts';
@@ -180,6 +180,7 @@ export class MessagePlan {
       }
     }
     if (this.#software !== undefined) this.#planSoftware(this.#software, target, link, parts);
+    if (link.right === 'limited' && this.records.length > 0) hear(target.source, link, parts);
   }
 
   #planSoftware(
@@ -254,7 +255,7 @@ export class MessagePlan {
       }
       source = known;
     }
-    if (source !== link.source) parts.hooks.onHeard?.(link.tenantNumber, source, now);
+    if (source !== link.source && link.right !== 'limited') parts.hooks.onHeard?.(link.tenantNumber, source, now);
     return {
       tenantNumber: link.tenantNumber,
       source,
@@ -293,6 +294,7 @@ export class MessagePlan {
       return;
     }
     this.records.push(...planned.records);
+    if (link.right === 'limited' && this.records.length > 0) hear(target.source, link, parts);
     this.#afterwards.push(...planned.afterwards);
     if (child === undefined) this.route = { known, mode };
   }
@@ -376,8 +378,8 @@ export class MessagePlan {
   #planEffect(sent: Effect, messageId: string, target: EffectTarget, link: Device, parts: PlanParts): void {
     let effect = sent;
     let existing: number | undefined;
-    const roles = ROLES_OF_EFFECTS[effect.kind];
-    if (roles !== undefined) parts.objects.requireRoleOfRow(link, target.source, roles, this.#rights);
+    if (link.right === 'limited')
+      for (const roles of rolesOf(effect)) parts.objects.requireRoleOfRow(link, target.source, roles, this.#rights);
     switch (effect.kind) {
       case 'heartbeat':
         return;
@@ -389,6 +391,8 @@ export class MessagePlan {
         return;
       case 'reply': {
         const { what } = effect;
+        if (target.source !== link.source)
+          parts.objects.requireRoleOfRow(link, target.source, INVENTORY_READ, this.#rights);
         this.#afterwards.push(() =>
           link.acknowledgements.afterAnswers(() => link.replies.inOrder(() => reply(what, target.source, link, parts))),
         );

@@ -62,8 +62,7 @@ export function mayWrite(
   return mayAccess(documents, principal, { id: String(id), doc }, wanted) === true;
 }
 
-/** What rows write takes over REST. */
-export const ROLES_OF_EFFECTS: Readonly<Partial<Record<Effect['kind'], readonly string[]>>> = {
+const ROLES_OF_EFFECTS: Readonly<Partial<Record<Effect['kind'], readonly string[]>>> = {
   ensureChild: INVENTORY_ADMIN,
   service: INVENTORY_ADMIN,
   managedObject: INVENTORY_ADMIN,
@@ -76,3 +75,10 @@ export const ROLES_OF_EFFECTS: Readonly<Partial<Record<Effect['kind'], readonly 
   eventOfType: ['ROLE_EVENT_ADMIN'],
   operation: ['ROLE_DEVICE_CONTROL_ADMIN'],
 };
+
+/** What a row writes takes over REST: a role of each list. An event with a position changes the device, too. */
+export function rolesOf(effect: Effect): readonly (readonly string[])[] {
+  const roles = ROLES_OF_EFFECTS[effect.kind];
+  if (roles === undefined) return [];
+  return effect.kind === 'event' && effect.position !== undefined ? [roles, INVENTORY_ADMIN] : [roles];
+}

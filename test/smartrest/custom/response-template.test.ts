@@ -50,6 +50,8 @@ t.test('numbers keep their digits', async (t) => {
       '9 1e3, 1.0,12345678901234567890',
     ],
   ]);
+  t.same(rows(['', '', 'a', 'b'], parseExact('{"a":0.0000005,"b":-0}')), [['0.0000005', '-0']]);
+  t.same(rows(['', '', 'a'], parseExact('{"a":"\u0081b","c":1.0}')), [['\u0081b']], 'the mark in a text is left');
   t.throws(() => parseExact('"1.0,'), SyntaxError);
 });
 
