@@ -8,6 +8,8 @@ export interface TopicFacts {
   readonly size: number;
   /** Messages. */
   readonly count: number;
+  /** Only where the store has lost chunks that it had, its newest ones or all: the oldest sequence that it may have now. */
+  readonly keptFrom?: number;
 }
 
 /** Which chunks are to go: each of the three alone is reason enough. */
@@ -18,6 +20,8 @@ export interface TrimBounds {
   readonly before: number;
   /** Characters above the topic's bound: the oldest go until as many are removed. */
   readonly excess: number;
+  /** Sequence of the newest chunk that is known: a store that has less has lost some. */
+  readonly lastSeq: number;
 }
 
 export interface Trimmed {
@@ -25,7 +29,7 @@ export interface Trimmed {
   readonly removed: readonly ChunkFacts[];
   /** As many as one call removes: there may be more. */
   readonly isMore: boolean;
-  /** The store has lost the topic: it is to be opened again. */
+  /** The store has lost the topic, or its newest chunks: nothing was removed, it is to be opened again. */
   readonly isGone?: boolean;
   /** What is kept now, where the store says it. */
   readonly left?: TopicFacts;
@@ -34,7 +38,7 @@ export interface Trimmed {
 export interface TopicLog {
   /** Persistent topics that something is kept of; a store that knows of all tenants tells those of all. */
   kept(tenants: Iterable<number>): Iterable<TopicRef> | AsyncIterable<TopicRef>;
-  /** Makes room for a topic, where that is to be made. @param after its next chunk comes behind this sequence. */
+  /** Makes room for a topic, where that is to be made. @param after sequence of the newest chunk that was ever read of it. */
   open(topic: TopicRef, after: number): TopicFacts | Promise<TopicFacts>;
   /** The topic has no subscriber any more: nothing of it is kept. */
   close(topic: TopicRef): Promise<void> | void;

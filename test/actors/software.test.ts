@@ -42,6 +42,11 @@ for (const isAsync of [false, true]) {
       entry('b', '1'),
     ]);
     t.same(await change('remove', { name: 'a' }), [entry('b', '1')], 'every version');
+    t.same(
+      await change('add', entry('b', '2'), entry('k', '1'), entry('k', '2'), entry('k', '2', { url: 'u' })),
+      [entry('b', '2'), entry('k', '1'), entry('k', '2', { url: 'u' })],
+      'versions that come together stay',
+    );
     t.same(await change('set'), []);
     await t.rejects(change('set', ...Array.from({ length: SOFTWARE_PACKAGES_MAX + 1 }, () => ({}))), {
       code: 'software/packages',

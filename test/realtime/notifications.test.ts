@@ -510,18 +510,46 @@ t.test('a home that leaves a volatile topic leaves its records to the next one',
   t.same([...bench.records], records);
 });
 
-t.test('a topic that the store has lost is opened again, behind what it had', async (t) => {
+t.test('what a store that has lost chunks has now, or still, is read by all', async (t) => {
+  const chunks: TopicChunk[] = [];
   const opened: number[] = [];
+  let isOlder = false;
   const open = (_ref: TopicRef, after: number): TopicFacts => {
     opened.push(after);
-    return { lastSeq: 30, size: 0, count: 0 };
+    return { lastSeq: isOlder ? 5 : 30, size: 0, count: 0, ...(isOlder ? { keptFrom: 2 } : {}) };
   };
-  const trim = async (): Promise<Trimmed> => ({ removed: [], isMore: false, isGone: true });
-  const topics = { kept: () => [], open, close: () => undefined, read: () => [], trim };
-  const bench = new Bench({}, { topics });
-  await bench.connect();
+  const read = (_ref: TopicRef, after: number): TopicChunk[] => chunks.filter(({ seq }) => seq > after);
+  const trim = async (): Promise<Trimmed> => ({ removed: [], isMore: false, isGone: isOlder });
+  const bench = new Bench({}, { topics: { kept: () => [], open, close: () => undefined, read, trim } });
+  bench.forwarding.topics = () => [{ tenant: TENANT, topic: 'a' }];
+  const client = await bench.connect();
+  const id = [...bench.records.keys()].find((key) => key.includes('a'));
+  t.ok(id !== undefined && bench.records.size === 1);
+  bench.records.set(`${id}lagging`, JSON.stringify({ seq: 4, index: 0, since: 0 }));
+  for (let seq = 2; seq <= 5; seq += 1)
+    chunks.push({ seq, at: 1, messages: [`/t1/events/1\nCREATE\n\n{"id":"${seq}"}`] });
+  isOlder = true;
   await bench.ticks(1);
+  t.same([client.code, opened], [1012, [0]]);
+  await bench.ticks(1);
+  isOlder = false;
   t.same(opened, [0, 30]);
+  const seen = async (subscriber: string): Promise<string[]> =>
+    (await bench.connect({ subscriber })).frames.map((frame) => /"id":"(\d)"/.exec(frame)?.[1] ?? '');
+  t.same(await seen('s'), ['2', '3', '4', '5'], 'its sequences begin anew');
+  t.same(await seen('slagging'), ['4', '5'], 'goes on where it was');
+});
+
+t.test('a tenant that is deleted ends its consumers, and nothing of its topics stays', async (t) => {
+  const bench = new Bench();
+  const clients = [await bench.connect({ topic: 'a' }), await bench.connect({ topic: 'b~' })];
+  bench.append('a', 1);
+  bench.hub.forgetTenant(TENANT);
+  t.same(
+    clients.map(({ code }) => code),
+    [1008, 1008],
+  );
+  t.same([bench.hub.counts.connections, bench.hub.backlogs(TENANT, 10)], [0, []]);
 });
 
 t.test('topics that a cluster keeps without a subscriber are looked for and closed', async (t) => {

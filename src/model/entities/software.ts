@@ -54,9 +54,16 @@ export function requireSoftwareRoom(list: readonly SoftwareEntry[], text: string
 const keyOf = (entry: SoftwareEntry): string =>
   `${softwareText(entry, 'name')}\n${softwareText(entry, 'softwareType')}`;
 
-/** The list with `added`, each in the place of those of the same name and type, or at the end. */
+/**
+ * The list with `added`, each in the place of those of the same name and type, or at the end. Several versions that are
+ * added together stay.
+ */
 export function withSoftware(list: readonly SoftwareEntry[], added: readonly SoftwareEntry[]): SoftwareEntry[] {
-  const byKey = new Map(added.map((entry) => [keyOf(entry), entry]));
+  const byKey = new Map<string, Map<string, SoftwareEntry>>();
+  for (const entry of added) {
+    const versions = byKey.get(keyOf(entry)) ?? new Map<string, SoftwareEntry>();
+    byKey.set(keyOf(entry), versions.set(softwareText(entry, 'version'), entry));
+  }
   const placed = new Set<string>();
   const kept = list.flatMap((entry) => {
     const key = keyOf(entry);
@@ -64,9 +71,9 @@ export function withSoftware(list: readonly SoftwareEntry[], added: readonly Sof
     if (replacement === undefined) return [entry];
     if (placed.has(key)) return [];
     placed.add(key);
-    return [replacement];
+    return [...replacement.values()];
   });
-  return [...kept, ...[...byKey].filter(([key]) => !placed.has(key)).map(([, entry]) => entry)];
+  return [...kept, ...[...byKey].filter(([key]) => !placed.has(key)).flatMap(([, versions]) => [...versions.values()])];
 }
 
 /** The list without `removed`, which are told by name and version; without a version every one of the name goes. */

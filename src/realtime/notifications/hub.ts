@@ -7,6 +7,7 @@ import { TOPIC_SUBSCRIBERS, subscriberKey, topicKey } from '../../model/entities
 import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Backlog } from '../../ports/backlogs.ts';
+import type { TopicFacts } from '../../ports/topic-log.ts';
 import { Shares } from '../../pacing/shares.ts';
 import { backlogsOf, hubCounts } from './backlogs.ts';
 import type { HubCounts } from './backlogs.ts';
@@ -365,19 +366,18 @@ export class NotificationHub {
   async #read(ref: TopicRef): Promise<Topic> {
     const rows = await this.#records.list(ref);
     const after = rows.reduce((highest, { seq }) => Math.max(highest, seq - 1), 0);
-    const facts = isVolatileTopic(ref.topic)
+    const facts: TopicFacts = isVolatileTopic(ref.topic)
       ? { lastSeq: 0, size: 0, count: 0 }
       : await this.#options.topics.open(ref, after);
     const topic = this.#topic(ref, facts);
-    for (const { name, stored, seq, index, since } of rows) {
-      const position = topic.isVolatile ? { seq: topic.lastSeq + 1, index: 0 } : { seq, index };
-      this.#add(topic, { name, isShared: false, position, since, stored });
+    for (const { name, stored, since, ...position } of rows) {
+      this.#add(topic, { name, isShared: false, position: topic.positionOf(position), since, stored });
       this.#options.forwarding.subscribed(ref, name);
     }
     return topic;
   }
 
-  #topic(ref: TopicRef, facts: { readonly lastSeq: number; readonly size: number; readonly count: number }): Topic {
+  #topic(ref: TopicRef, facts: TopicFacts): Topic {
     const topic = new Topic(ref, facts);
     this.#topics.set(topicKey(ref), topic);
     if (topic.isVolatile) this.#volatileCount += 1;
@@ -445,7 +445,7 @@ export class NotificationHub {
     const now = this.#options.clock();
     for (const topic of [...this.#topics.values()]) {
       if (!this.#isHome(topic.ref)) {
-        this.#leave(topic);
+        this.#leave(topic, 'another node serves the topic now');
         continue;
       }
       if (topic.isVolatile && topic.subscribers.size === 0) {
@@ -508,11 +508,11 @@ export class NotificationHub {
     }
   }
 
-  /** Another node serves the topic now. The records of its subscribers are that node's: their clients leave them. */
-  #leave(topic: Topic): void {
+  /** Clients connect again, here or at another node, to what the records of its subscribers say. */
+  #leave(topic: Topic, reason: string): void {
     this.#remove(topic);
     for (const { identity, end } of [...this.#sockets])
-      if (topicKey(identity) === topicKey(topic.ref)) end(CLOSE.RESTART, 'another node serves the topic now');
+      if (topicKey(identity) === topicKey(topic.ref)) end(CLOSE.RESTART, reason);
     for (const subscriber of topic.subscribers.values()) this.#uncount(subscriber);
   }
 
@@ -569,8 +569,8 @@ export class NotificationHub {
   async #trim(topic: Topic): Promise<void> {
     const { isTrimmed, isGone } = await this.#trimming.trim(topic);
     if (topic.subscribers.size > 0) {
-      if (isGone)
-        ({ size: topic.size, count: topic.count } = await this.#options.topics.open(topic.ref, topic.lastSeq));
+      // Loaded at the next look.
+      if (isGone) this.#leave(topic, 'the topic is read anew');
       return;
     }
     if (!isTrimmed) return;

@@ -18,7 +18,7 @@ export interface NotificationLimits {
   /** Connections of the node, in shares of tenants and subscribers. */
   readonly connections: number;
   readonly connectionsOfSubscriber: number;
-  /** Persistent subscribers of a tenant. */
+  /** Subscribers of a tenant. */
   readonly subscribers: number;
   /** Characters that a volatile topic keeps for its consumers, and all of the node. */
   readonly volatileChars: number;
@@ -58,4 +58,5 @@ export const NOTIFICATION_LIMIT = {
   TENANT_BYTES: 'notifications/tenant-bytes',
   TOPIC_AGE: 'notifications/topic-age',
   VOLATILE: 'notifications/volatile-bytes',
+  NO_STREAM: 'notifications/no-stream',
 } as const;

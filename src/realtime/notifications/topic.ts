@@ -1,6 +1,6 @@
 /** A topic: its subscribers, and how much it keeps for them. */
 import { isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
-import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
+import type { TopicChunk, TopicPosition, TopicRef } from '../../model/entities/notifications/topic.ts';
 import type { TopicFacts } from '../../ports/topic-log.ts';
 import type { Subscriber } from './subscriber.ts';
 
@@ -17,6 +17,7 @@ export class Topic {
   lostSeq = 0;
   /** Characters that are to go, as the tenant keeps too much. */
   excess = 0;
+  readonly #keptFrom: number | undefined;
   /** Of a volatile topic. */
   #chunks: TopicChunk[] = [];
 
@@ -25,6 +26,7 @@ export class Topic {
     this.lastSeq = facts.lastSeq;
     this.size = facts.size;
     this.count = facts.count;
+    this.#keptFrom = facts.keptFrom;
   }
 
   get isVolatile(): boolean {
@@ -36,6 +38,16 @@ export class Topic {
     let from = this.lastSeq + 1;
     for (const { position } of this.subscribers.values()) from = Math.min(from, position.seq);
     return from;
+  }
+
+  /**
+   * Where a stored subscriber goes on. A volatile topic keeps nothing for it; of one whose store has lost chunks the
+   * sequences behind the newest begin anew, and what is kept may be what it never got.
+   */
+  positionOf({ seq, index }: TopicPosition): TopicPosition {
+    if (this.isVolatile) return { seq: this.lastSeq + 1, index: 0 };
+    if (this.#keptFrom === undefined || seq <= this.lastSeq + 1) return { seq, index };
+    return { seq: this.#keptFrom, index: 0 };
   }
 
   /** A chunk can be read. @param isNext nothing of the topic lies between the last chunk and this one. */

@@ -34,7 +34,17 @@ export class Trimming {
     const excess = Math.max(topic.excess, topic.size - limits.topicChars, 0);
     topic.excess = 0;
     const through = Math.max(needed - 1, topic.lostSeq);
-    const { removed, isMore, isGone = false, left } = await topics.trim(topic.ref, { through, before, excess });
+    const {
+      removed,
+      isMore,
+      isGone = false,
+      left,
+    } = await topics.trim(topic.ref, {
+      through,
+      before,
+      excess,
+      lastSeq: topic.lastSeq,
+    });
     if (isMore) topic.isDirty = true;
     let [byAge, byBytes] = [0, 0];
     for (const { seq, size, count, at } of removed) {

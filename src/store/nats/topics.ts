@@ -13,6 +13,7 @@ import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
 import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/topic-log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
+import { NOTIFICATION_LIMIT } from '../../realtime/notifications/limits.ts';
 import { MESSAGE_BYTES, partsOf } from '../../realtime/notifications/parts.ts';
 import { seconds } from './connection.ts';
 import type { NatsConnection } from './connection.ts';
@@ -38,18 +39,22 @@ const ID_HEADER = 'Nats-Msg-Id';
 const EXPECTED_STREAM_HEADER = 'Nats-Expected-Stream';
 /** Room for the headers of a chunk. */
 const HEADERS_BYTES_MAX = 1_024;
-const NO_STREAM_LIMIT = 'notifications/no-stream';
 /** Codes of JetStream's API: no such stream; no such message; larger than the stream takes (max_msg_size). */
 const NO_STREAM = 10059;
 const NO_MESSAGE = 10037;
 const TOO_LARGE = 10054;
 /** Chunks that are read at once. */
 const READ_MAX = 32;
+/** A stream's new leader may not know yet what the former one had acknowledged. */
+const CATCH_UP_TRIES = 15;
+const CATCH_UP_PAUSE_MS = 200;
 
 interface PubAck {
   readonly seq?: number;
   readonly error?: { readonly err_code?: number; readonly description?: string };
 }
+
+const GONE: Trimmed = { removed: [], isMore: false, isGone: true };
 
 const codeOf = (error: unknown): number | undefined => (error as { code?: number }).code;
 
@@ -69,9 +74,8 @@ export class NatsTopics implements TopicLog {
     }
   }
 
-  /** A stream that is new, or has lost what it had, begins behind `after`: what is before it no subscriber reads. */
   async open(ref: TopicRef, after: number): Promise<TopicFacts> {
-    const { connection, replicas, ageMaxMs } = this.#options;
+    const { connection, replicas, ageMaxMs, refusals, log } = this.#options;
     const name = this.#stream(ref);
     await connection.ensureStream({
       name,
@@ -84,10 +88,27 @@ export class NatsTopics implements TopicLog {
       duplicate_window: seconds(Math.min(DUPLICATE_WINDOW_SECONDS, ageMaxMs / 1_000)),
       allow_direct: true,
     });
-    const info = await connection.manager.streams.info(name);
+    const info = await this.#info(name, after);
     if (info.state.last_seq >= after) return factsOf(info);
-    await connection.manager.streams.purge(name, { seq: after + 1 });
-    return { lastSeq: after, size: 0, count: 0 };
+    refusals.count(NOTIFICATION_LIMIT.NO_STREAM, { tenant: ref.tenant });
+    log.error(
+      { ...ref, limit: NOTIFICATION_LIMIT.NO_STREAM, stream: name, lastSeq: info.state.last_seq, readSeq: after },
+      'the stream of a topic has lost its newest chunks or all: subscribers get what is kept of it once more',
+    );
+    return { ...factsOf(info), keptFrom: info.state.first_seq };
+  }
+
+  /** @param lastSeq of the newest chunk that is known: waits some seconds for a stream that has less. */
+  async #info(name: string, lastSeq: number): Promise<StreamInfo> {
+    const { streams } = this.#options.connection.manager;
+    let info = await streams.info(name);
+    for (let tries = 1; info.state.last_seq < lastSeq && tries < CATCH_UP_TRIES; tries += 1) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, CATCH_UP_PAUSE_MS);
+      });
+      info = await streams.info(name);
+    }
+    return info;
   }
 
   async close(ref: TopicRef): Promise<void> {
@@ -118,16 +139,17 @@ export class NatsTopics implements TopicLog {
   }
 
   /** Of what JetStream removed by age it is known that it is gone, not when. */
-  async trim(ref: TopicRef, { through, excess }: TrimBounds): Promise<Trimmed> {
+  async trim(ref: TopicRef, { through, excess, lastSeq: knownSeq }: TrimBounds): Promise<Trimmed> {
     const { streams } = this.#options.connection.manager;
     const name = this.#stream(ref);
     let info: StreamInfo;
     try {
-      info = await streams.info(name);
+      info = await this.#info(name, knownSeq);
     } catch (error) {
       if (codeOf(error) !== NO_STREAM) throw error;
-      return { removed: [], isMore: false, isGone: true };
+      return GONE;
     }
+    if (info.state.last_seq < knownSeq) return GONE;
     const { first_seq: firstSeq, last_seq: lastSeq, messages, bytes } = info.state;
     const sizeOfOne = messages === 0 ? 0 : bytes / messages;
     const tooMany = sizeOfOne === 0 ? 0 : Math.ceil(Math.max(0, excess) / sizeOfOne);
@@ -216,9 +238,9 @@ export class NatsTopics implements TopicLog {
     const { documents, refusals, log } = this.#options;
     const one = await documents.list(TOPIC_SUBSCRIBERS, ref.tenant, subscriberKey(ref.topic, ''), { limit: 1 });
     if (one.length === 0) return;
-    refusals.count(NO_STREAM_LIMIT, { tenant: ref.tenant });
+    refusals.count(NOTIFICATION_LIMIT.NO_STREAM, { tenant: ref.tenant });
     log.error(
-      { ...ref, limit: NO_STREAM_LIMIT, stream: this.#stream(ref) },
+      { ...ref, limit: NOTIFICATION_LIMIT.NO_STREAM, stream: this.#stream(ref) },
       'the stream of a topic is gone: a chunk is lost',
     );
   }

@@ -107,6 +107,16 @@ t.test('rows of each method and API', async (t) => {
   const { alarms } = await rest.read(`/alarm/alarms?source=${id}`);
   t.match(alarms, [{ type: 'my_Alarm', text: 'Too hot', severity: 'MAJOR', status: 'ACKNOWLEDGED', my_Code: 7 }]);
   await up('pa,CLEARED');
+  await up('a,Again,MAJOR,');
+  await up('pa,ACKNOWLEDGED');
+  const second = (await rest.read(`/alarm/alarms?source=${id}&status=ACKNOWLEDGED`)).alarms[0].id;
+  await rest.put(`/alarm/alarms/${alarms[0].id}`, { status: 'ACTIVE' });
+  const alarmStates = (): Promise<string[]> =>
+    Promise.all([alarms[0].id, second].map(async (one) => (await rest.read(`/alarm/alarms/${one}`)).status as string));
+  await up('pa,CLEARED');
+  t.same(await alarmStates(), ['CLEARED', 'ACKNOWLEDGED'], 'the ACTIVE one first');
+  await up('pa,CLEARED');
+  t.same(await alarmStates(), ['CLEARED', 'CLEARED'], 'then the ACKNOWLEDGED one');
   await up('pa,CLEARED');
   await device.row('s/e', /^50,pa,"?Row 1: .*my_Alarm/);
 

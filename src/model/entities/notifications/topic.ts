@@ -1,7 +1,8 @@
 /**
  * Topics of Notifications 2.0 (docs/internals/notifications.md): what is kept of them, and under which keys.
  *
- * `topicSubscriber`: `<topic>\n<subscriber>` -> `StoredSubscriber`, a record of the tenant, of persistent topics only.
+ * `topicSubscriber`: `<topic>\n<subscriber>` -> `StoredSubscriber`, a record of the tenant; on one node of persistent topics
+ * only.
  * `topicMessage` (one node): `<topic>\n<seq>\n<characters>.<messages>.<ms>` -> the messages, one behind the other.
  */
 
