@@ -123,15 +123,18 @@ export class Sources {
   }
 }
 
+let testNames: readonly string[] | undefined;
+
 /**
  * @param name of a file of test/, without `.test.ts`, with as much of its path as tells it from others. When no file
  * has that path, those with the last part of it count: a file that moves needs no other name.
  * @returns paths from the root; none when there is no such file.
  */
 export function testFiles(root: string, name: string): string[] {
-  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((file) =>
-    join('test', file),
-  );
+  testNames ??= readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => join('test', file));
+  const files = testNames;
   const endingOn = (path: string): string[] => files.filter((file) => file.endsWith(`/${path}.test.ts`));
   const found = endingOn(name);
   return found.length > 0 ? found : endingOn(name.slice(name.lastIndexOf('/') + 1));

@@ -2,9 +2,12 @@
 import t from 'tap';
 import { FunctionLibrary } from '../../src/scoring-workers/functions/library.ts';
 import { FUNCTIONS_BYTES_MAX, FunctionFile } from '../../src/scoring-workers/functions/sandbox.ts';
-import { FunctionWatch, markedName, newMark } from '../../src/scoring-workers/functions/watch.ts';
+import { type FunctionTimes, FunctionWatch, markedName, newMark } from '../../src/scoring-workers/functions/watch.ts';
 import { readPmml } from '../../src/scoring-workers/pmml/read.ts';
 import { inspectResource } from '../../src/scoring-workers/resources/resources.ts';
+
+/** Those of the server would take seconds. */
+const TIMES: FunctionTimes = { taskMsMax: 80, callMsMax: 20, startMsMax: 500 };
 
 const SOURCE = `const names = ['process', 'require', 'fetch', 'setTimeout', 'WebAssembly', 'Worker', 'Date', 'console', 'std', 'os'];
 export const add = (a, b) => a + b;
@@ -30,7 +33,7 @@ async function* content(text: string): AsyncGenerator<Uint8Array> {
 }
 
 t.test('functions of values', async (t) => {
-  const watch = new FunctionWatch();
+  const watch = new FunctionWatch(TIMES);
   const file = await FunctionFile.open('geo.js', SOURCE, watch);
   t.teardown(() => file.close());
   t.ok(file.names.includes('add') && !file.names.includes('constant'), 'functions are listed, constants are not');
@@ -57,8 +60,8 @@ t.test('functions of values', async (t) => {
   };
   t.equal(refused('fails'), "the function 'fails' of geo.js failed in line 9: TypeError: bad 1");
   t.equal(refused('throwsText'), "the function 'throwsText' of geo.js failed: it throws 'no'");
-  t.match(refused('loop'), /'loop' of geo.js failed in line 5: it takes longer than 500 ms/);
-  t.match(refused('catastrophic'), /it takes longer than 500 ms/);
+  t.match(refused('loop'), /'loop' of geo.js failed in line 5: it takes longer than 20 ms/);
+  t.match(refused('catastrophic'), /it takes longer than 20 ms/);
   t.match(refused('deep'), /in line 6: InternalError: stack overflow/);
   t.equal(file.call('add', [1, 2]), 3, 'the others go on');
   t.match(refused('object'), /returned a value of type object; it may return a number, a string, a boolean or null/);
@@ -133,7 +136,7 @@ t.test('a model calls them by their names, with their namespace or without', asy
 });
 
 t.test('the calls of one task have a time together, and the running function is marked', async (t) => {
-  const watch = new FunctionWatch();
+  const watch = new FunctionWatch(TIMES);
   const file = await FunctionFile.open('geo.js', SOURCE, watch);
   t.teardown(() => file.close());
   const mark = newMark();
@@ -149,9 +152,9 @@ t.test('the calls of one task have a time together, and the running function is 
     return '';
   };
   let message = messageOf();
-  t.match(message, /it takes longer than 500 ms/);
+  t.match(message, /it takes longer than 20 ms/);
   while (calls < 10 && !message.includes('of one task')) message = messageOf();
-  t.match(message, /the functions of one task take longer than 2000 ms/);
+  t.match(message, /the functions of one task take longer than 80 ms/);
   t.ok(calls <= 5, `${calls} calls`);
   t.throws(() => file.call('add', [1, 2]), { message: /of one task .* the last is 'add' of geo.js/ });
   t.equal(markedName(mark), undefined);

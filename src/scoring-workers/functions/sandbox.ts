@@ -12,7 +12,7 @@ import type {
   QuickJSSyncVariant,
   QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
-import { type FunctionWatch, markBytes, TASK_FUNCTIONS_MS_MAX } from './watch.ts';
+import { type FunctionTimes, type FunctionWatch, markBytes } from './watch.ts';
 
 /** Values that go in and come out; missing ones are null. */
 export type FunctionValue = string | number | boolean | null;
@@ -29,12 +29,8 @@ const PAGE_BYTES = 65_536;
 const TEXT_CHARACTERS_MAX = 1_048_576;
 const RESULT_CHARACTERS_MAX = 65_536;
 const STACK_BYTES_MAX = 262_144;
-/** Of one call; all calls of a task have a bound of their own (watch.ts). */
-const CALL_MS_MAX = 500;
 /** Looks at the time within one call, some 10,000 steps each, before it is ended: a busy machine may hold up a short one. */
 const LOOKS_MIN = 2;
-/** Of the statements of the file. */
-const START_MS_MAX = 1_000;
 /** Functions of one file. */
 const NAMES_MAX = 1_000;
 /** Of a text that an error shows. */
@@ -132,20 +128,20 @@ export class FunctionFile {
     const called = this.#functions.get(name);
     if (called === undefined || this.#isClosed)
       throw new FunctionError(`the function '${name}' of ${this.#fileName} is missing`);
-    const { leftMs } = this.#watch;
+    const { leftMs, times } = this.#watch;
     if (leftMs === 0)
       throw new FunctionError(
-        `the functions of one task take longer than ${TASK_FUNCTIONS_MS_MAX} ms; the last is '${name}' of ${this.#fileName}`,
+        `the functions of one task take longer than ${times.taskMsMax} ms; the last is '${name}' of ${this.#fileName}`,
       );
     this.#looks = 0;
-    this.#deadline = Date.now() + Math.min(CALL_MS_MAX, leftMs);
+    this.#deadline = Date.now() + Math.min(times.callMsMax, leftMs);
     const work = (): Exclude<FunctionValue, null> | undefined => {
       const args = values.map((value) => this.#handle(value));
       const result = context.callFunction(called.handle, context.undefined, args);
       for (const arg of args) arg.dispose();
       if (result.error !== undefined)
         throw new FunctionError(
-          `the function '${name}' of ${this.#fileName} failed${this.#reasonOf(result.error, tooLong(CALL_MS_MAX, leftMs))}`,
+          `the function '${name}' of ${this.#fileName} failed${this.#reasonOf(result.error, tooLong(times.callMsMax, leftMs, times))}`,
         );
       return this.#valueOf(name, result.value);
     };
@@ -181,13 +177,13 @@ export class FunctionFile {
   #start(source: string): void {
     const context = this.#context;
     this.#looks = 0;
-    const { leftMs } = this.#watch;
-    this.#deadline = Date.now() + Math.min(START_MS_MAX, leftMs);
+    const { leftMs, times } = this.#watch;
+    this.#deadline = Date.now() + Math.min(times.startMsMax, leftMs);
     context.unwrapResult(context.evalCode('delete Math.random;', 'start.js')).dispose();
     const result = context.evalCode(source, this.#fileName, { type: 'module', strict: true });
     if (result.error !== undefined)
       throw new FunctionError(
-        `${this.#fileName} cannot be used${this.#reasonOf(result.error, tooLong(START_MS_MAX, leftMs))}`,
+        `${this.#fileName} cannot be used${this.#reasonOf(result.error, tooLong(times.startMsMax, leftMs, times))}`,
       );
     const exported = result.value;
     try {
@@ -291,7 +287,5 @@ export class FunctionFile {
 }
 
 /** Why a call ended: its own time, or that of the task. */
-const tooLong = (msMax: number, leftMs: number): string =>
-  leftMs < msMax
-    ? `the functions of one task take longer than ${TASK_FUNCTIONS_MS_MAX} ms`
-    : `it takes longer than ${msMax} ms`;
+const tooLong = (msMax: number, leftMs: number, { taskMsMax }: FunctionTimes): string =>
+  leftMs < msMax ? `the functions of one task take longer than ${taskMsMax} ms` : `it takes longer than ${msMax} ms`;

@@ -1,8 +1,16 @@
 /** The time that the functions of one task take together, and which of them runs. */
 import { performance } from 'node:perf_hooks';
 
-/** Of all calls of one task: a batch hands over some thousand records at once. */
-export const TASK_FUNCTIONS_MS_MAX = 2_000;
+export interface FunctionTimes {
+  /** Of all calls of one task: a batch hands over some thousand records at once. */
+  readonly taskMsMax: number;
+  /** Of one call. */
+  readonly callMsMax: number;
+  /** Of the statements of a file. */
+  readonly startMsMax: number;
+}
+
+const FUNCTION_TIMES: FunctionTimes = { taskMsMax: 2_000, callMsMax: 500, startMsMax: 1_000 };
 /** Of a name that is shared; a longer one is cut. */
 const NAME_BYTES_MAX = 255;
 /** A length, and the name behind it. */
@@ -22,8 +30,13 @@ export function markedName(mark: Uint8Array): string | undefined {
 export const markBytes = (name: string): Uint8Array => Buffer.from(name).subarray(0, NAME_BYTES_MAX);
 
 export class FunctionWatch {
+  readonly times: FunctionTimes;
   #spentMs = 0;
   #mark: Uint8Array | undefined;
+
+  constructor(times: FunctionTimes = FUNCTION_TIMES) {
+    this.times = times;
+  }
 
   /** A task begins. @param mark of `newMark`, where the server wants to know which function runs */
   begin(mark: Uint8Array | undefined): void {
@@ -32,7 +45,7 @@ export class FunctionWatch {
   }
 
   get leftMs(): number {
-    return Math.max(0, TASK_FUNCTIONS_MS_MAX - this.#spentMs);
+    return Math.max(0, this.times.taskMsMax - this.#spentMs);
   }
 
   /** Counts the time of a call. @param name of `markBytes` */

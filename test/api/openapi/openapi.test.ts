@@ -5,183 +5,30 @@ import { startApi } from '../helpers/api.ts';
 import { rawRequest } from '../helpers/raw-http.ts';
 
 const METHODS = ['get', 'put', 'post', 'delete'];
-const ITEM_MEMBERS = ['parameters', ...METHODS];
-
-/** What OpenAPI 3.1.0 demands of the parts that are used, by hand: the specification's sections are named. */
-function problems(document: any): string[] {
-  const found: string[] = [];
-  const need = (condition: unknown, what: string): void => {
-    if (!condition) found.push(what);
-  };
-  const only = (value: object, names: string[], where: string): void => {
-    for (const name of Object.keys(value))
-      need(names.includes(name) || name.startsWith('x-'), `${where}: unknown member ${name}`);
-  };
-  const resolve = (reference: string): unknown =>
-    reference
-      .slice(2)
-      .split('/')
-      .reduce((value: any, name) => value?.[name], document);
-  const walk = (value: any): void => {
-    if (typeof value !== 'object' || value === null) return;
-    if (typeof value.$ref === 'string') need(resolve(value.$ref), `dangling ${value.$ref}`);
-    Object.values(value).forEach(walk);
-  };
-  const content = (value: object, where: string): void => {
-    for (const [type, media] of Object.entries(value)) {
-      need(type === '*/*' || /^[\w.+-]+\/[\w.+-]+$/.test(type), `${where}: ${type}`);
-      only(media as object, ['schema', 'example', 'examples', 'encoding'], where);
-    }
-  };
-  need(/^3\.1\.\d+$/.test(document.openapi), 'openapi');
-  only(
-    document,
-    [
-      'openapi',
-      'info',
-      'jsonSchemaDialect',
-      'servers',
-      'paths',
-      'webhooks',
-      'components',
-      'security',
-      'tags',
-      'externalDocs',
-    ],
-    'document',
-  );
-  need(typeof document.info?.title === 'string' && typeof document.info.version === 'string', 'info');
-  only(document.info, ['title', 'summary', 'description', 'termsOfService', 'contact', 'license', 'version'], 'info');
-  need(typeof document.info.license.name === 'string', 'license');
-  for (const server of document.servers) need(URL.canParse(server.url), 'server');
-  const tags = document.tags.map((tag: any) => tag.name);
-  need(new Set(tags).size === tags.length, 'tags are unique');
-  const operations = new Set<string>();
-  const shapes = new Set<string>();
-  for (const [path, item] of Object.entries<any>(document.paths)) {
-    need(path.startsWith('/'), path);
-    const shape = path.replace(/\{\w+\}/g, '{}');
-    need(!shapes.has(shape), `${path} has a twin`);
-    shapes.add(shape);
-    only(item, ITEM_MEMBERS, path);
-    for (const method of METHODS.filter((name) => item[name] !== undefined)) {
-      const operation = item[method];
-      const where = `${method} ${path}`;
-      only(
-        operation,
-        [
-          'tags',
-          'summary',
-          'description',
-          'externalDocs',
-          'operationId',
-          'parameters',
-          'requestBody',
-          'responses',
-          'callbacks',
-          'deprecated',
-          'security',
-          'servers',
-        ],
-        where,
-      );
-      need(
-        !operations.has(operation.operationId) && /^[A-Za-z]\w*$/.test(operation.operationId),
-        `${where}: operationId ${operation.operationId}`,
-      );
-      operations.add(operation.operationId);
-      for (const tag of operation.tags) need(tags.includes(tag), `${where}: tag ${tag}`);
-      const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])];
-      need(
-        new Set(parameters.map((parameter: any) => `${parameter.in} ${parameter.name}`)).size === parameters.length,
-        `${where}: parameters are unique`,
-      );
-      for (const parameter of parameters) {
-        only(
-          parameter,
-          [
-            'name',
-            'in',
-            'description',
-            'required',
-            'deprecated',
-            'allowEmptyValue',
-            'style',
-            'explode',
-            'schema',
-            'example',
-          ],
-          where,
-        );
-        need(
-          ['query', 'path', 'header', 'cookie'].includes(parameter.in) && parameter.schema && parameter.description,
-          `${where}: ${parameter.name}`,
-        );
-        if (parameter.in === 'path')
-          need(parameter.required === true && path.includes(`{${parameter.name}}`), `${where}: ${parameter.name}`);
-      }
-      for (const [, name] of path.matchAll(/\{(\w+)\}/g))
-        need(
-          parameters.some((parameter: any) => parameter.name === name),
-          `${where}: {${name}}`,
-        );
-      if (operation.requestBody) {
-        only(operation.requestBody, ['description', 'content', 'required'], where);
-        content(operation.requestBody.content, where);
-      }
-      need(Object.keys(operation.responses).length > 1, `${where}: responses`);
-      for (const [status, response] of Object.entries<any>(operation.responses)) {
-        need(/^([1-5]\d\d|default)$/.test(status), `${where}: ${status}`);
-        if (response.$ref) continue;
-        only(response, ['description', 'headers', 'content', 'links'], where);
-        need(typeof response.description === 'string', `${where} ${status}: description`);
-        content(response.content ?? {}, where);
-      }
-      for (const requirement of operation.security ?? []) {
-        for (const name of Object.keys(requirement))
-          need(document.components.securitySchemes[name], `${where}: ${name}`);
-      }
-    }
-  }
-  only(
-    document.components,
-    [
-      'schemas',
-      'responses',
-      'parameters',
-      'examples',
-      'requestBodies',
-      'headers',
-      'securitySchemes',
-      'links',
-      'callbacks',
-      'pathItems',
-    ],
-    'components',
-  );
-  for (const name of Object.keys(document.components.schemas)) need(/^[a-zA-Z0-9._-]+$/.test(name), name);
-  walk(document);
-  return found;
-}
 
 const api = await startApi(t);
 const reply = await api.call('GET', '/openapi.json', { headers: { authorization: undefined } });
 const document = reply.json;
 const ajv = new (Ajv2020 as unknown as typeof Ajv2020.default)({ strict: false, validateFormats: false });
 ajv.addSchema({ $id: 'api', components: document.components });
+/** By text: thousands of parameters share a few schemas. */
+const compiled = new Map<string, boolean>();
 const compiles = (schema: object): boolean => {
-  try {
-    ajv.compile(schema);
-    return true;
-  } catch {
-    // The test names the schema.
-    return false;
+  const text = JSON.stringify(schema);
+  if (!compiled.has(text)) {
+    try {
+      ajv.compile(schema);
+      compiled.set(text, true);
+    } catch {
+      // The test names the schema.
+      compiled.set(text, false);
+    }
   }
+  return compiled.get(text) === true;
 };
 
-t.test('/openapi.json is OpenAPI 3.1 and covers every route', async (t) => {
+t.test('/openapi.json covers every route', async (t) => {
   t.equal(reply.status, 200);
-  t.strictSame(problems(document), []);
   const absent = api.server.router.routes.filter(({ method, path }) => !document.paths[path]?.[method.toLowerCase()]);
   t.same(
     absent.map(({ method, path }) => `${method} ${path}`),
@@ -279,32 +126,6 @@ t.test('every operation has examples, its roles and answers with schemas', async
     }
   }
   t.same(wrong, []);
-});
-
-t.test('the checks of this test find mistakes', async (t) => {
-  const broken = (change: (copy: any) => void): string[] => {
-    const copy = structuredClone(document);
-    change(copy);
-    return problems(copy);
-  };
-  t.not(
-    broken((copy) => {
-      delete copy.paths['/event/events/{id}'].parameters;
-    }).length,
-    0,
-  );
-  t.not(
-    broken((copy) => {
-      delete copy.components.schemas.event;
-    }).length,
-    0,
-  );
-  t.not(
-    broken((copy) => {
-      copy.paths['/platform'].get.operationId = 'getHealth';
-    }).length,
-    0,
-  );
 });
 
 t.test('the page is self-contained', async (t) => {
