@@ -186,7 +186,7 @@ export async function checkTypes() {
 export async function ensureApiTypes() {
   const hash = sourceHash(['src']);
   if (existsSync(typesStampPath) && readFileSync(typesStampPath, 'utf8') === hash) return true;
-  if (!(await ensureBuilt())) return false;
+  if (!(await buildTests())) return false;
   const written = await run(process.execPath, [join(root, 'bin', 'api-types.mjs')], { stdio: ['ignore', 2, 2] });
   if (written !== 0) return false;
   writeStamp(typesStampPath, hash);

@@ -7,6 +7,8 @@ import { compiledTestPath, root } from './setup.mjs';
 /** A text that may name a file beside this one: imports of all kinds, and the files of threads. */
 const NEIGHBOURS = /["'](\.{1,2}\/[^"'?\n]+\.js)(?:\?[^"'\n]*)?["']/g;
 const STARTS_PROCESSES = /["'](?:(?:node:)?child_process|node:cluster)["']/;
+/** The file of a thread, which is a neighbour. */
+const NEIGHBOUR_URL = /new URL\(\s*["']\.{1,2}\/[^"'\n]+\.js["'],\s*import\.meta\.url\s*\)/g;
 /** Such a test may read any file of the repository, and so may a tool of it. */
 const READS_REPOSITORY = /\bimport\.meta\b|["'][^"'\n]*\/helpers\/root\.js["']/;
 
@@ -32,7 +34,7 @@ function fileAt(path) {
     file = {
       neighbours,
       startsProcesses: STARTS_PROCESSES.test(text),
-      readsRepository: isOfTests && READS_REPOSITORY.test(text),
+      readsRepository: isOfTests && READS_REPOSITORY.test(text.replaceAll(NEIGHBOUR_URL, '')),
       digest: createHash('sha256').update(text).digest('hex'),
     };
     files.set(path, file);

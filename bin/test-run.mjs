@@ -151,7 +151,7 @@ export class TestRun {
 
   /**
    * Runs files that start no process in a few processes (tap/together.mjs), and those that mostly wait in one more.
-   * @param onPassed called with each file of which nothing failed or was skipped.
+   * @param onPassed called with each file of which nothing failed, and nothing was skipped for a missing program.
    */
   async together(files, processes, onPassed = () => undefined) {
     const waiting = WAITING_FILES.filter((name) => files.includes(name));
@@ -272,7 +272,7 @@ export class TestRun {
     if (file !== undefined) end(failure ?? `ended its process: ${ending ?? 'with 0'}`);
   }
 
-  /** @returns true when everything has passed. */
+  /** @returns true when nothing failed, and nothing that a program was missing for was skipped. */
   #show({ file, title = '' }, { lines, failure, ms, cpuMs }) {
     const count = new TapCount();
     for (const line of lines) count.line(line);
@@ -304,6 +304,6 @@ export class TestRun {
     this.passed += count.passed;
     this.failed += count.failed;
     for (const skip of skips) this.skip(skip.name, skip.reason, MISSING_PROGRAM.test(skip.reason));
-    return isGood && skips.length === 0;
+    return isGood && !skips.some(({ reason }) => MISSING_PROGRAM.test(reason));
   }
 }

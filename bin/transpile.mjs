@@ -2,7 +2,7 @@
  * TypeScript to JavaScript, a file for a file but for some packages and for the server, some seconds for all of it. Types are checked
  * elsewhere: `npm run typecheck`, `npm run check`.
  */
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { buildWeb } from './web/build.mjs';
 
@@ -138,13 +138,16 @@ function write(files) {
   for (const { path, contents } of files) writeFileSync(path, contents);
 }
 
-async function transpileWith(build, options) {
-  const { root, folders, outDir } = options;
-  const entryPoints = folders.flatMap((folder) =>
+const sourcesOf = ({ root, folders }) =>
+  folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))
       .map((name) => join(folder, name)),
   );
+
+/** @param entryPoints relative to `root` */
+async function transpileWith(build, options, entryPoints = sourcesOf(options)) {
+  const { root, outDir } = options;
   const { outputFiles, metafile } = await build({
     ...OPTIONS,
     absWorkingDir: root,
@@ -191,19 +194,43 @@ export const transpile = (options, onWebFault) =>
     if (!isWebBuilt) onWebFault();
   });
 
+const TAP_FILE = join('node_modules', 'tap', 'tap.mjs');
+
 const joinTap = (build, { root, outDir }) =>
   build({
     ...OPTIONS,
     absWorkingDir: root,
     entryPoints: ['tap'],
-    outfile: join(outDir, 'node_modules', 'tap', 'tap.mjs'),
+    outfile: join(outDir, TAP_FILE),
     alias: { 'async-hook-domain': './bin/tap/error-domain.mjs', async_hooks: './bin/tap/error-domain.mjs' },
     banner: { js: REQUIRE },
   });
 
+/** Where one of these has changed, everything is made anew. */
+const OF_ALL = ['package-lock.json', 'bin/transpile.mjs', 'bin/tap/error-domain.mjs'];
+/** Is there but while files are written. */
+const WHOLE = '.whole';
+
 /**
- * The same, and tap in one file, which finds the tests of errors that nobody catches at less cost. It leaves frames of
- * a folder of that name out of stacks.
+ * The same, of what has changed since it was made, and tap in one file, which finds the tests of errors that nobody
+ * catches at less cost. It leaves frames of a folder of that name out of stacks.
  */
-export const transpileTests = (options) =>
-  withEsbuild((build) => Promise.all([transpileWith, joinPackages, joinTap].map((work) => work(build, options))));
+export const transpileTests = async (options) => {
+  const { root, outDir } = options;
+  const changedMs = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const stamp = join(root, outDir, WHOLE);
+  const ofAllMs = existsSync(stamp) ? Math.max(...OF_ALL.map(changedMs)) : Number.POSITIVE_INFINITY;
+  const isStale = (made, source) => changedMs(join(outDir, made)) <= Math.max(ofAllMs, changedMs(source));
+  const stale = sourcesOf(options).filter((name) => isStale(name.replace(/\.tsx?$/, '.js'), name));
+  const areAllStale = isStale(TAP_FILE, OF_ALL[0]);
+  if (stale.length === 0 && !areAllStale) return true;
+  rmSync(stamp, { force: true });
+  const isMade = await withEsbuild((build) =>
+    Promise.all([
+      transpileWith(build, options, stale),
+      ...(areAllStale ? [joinPackages, joinTap].map((work) => work(build, options)) : []),
+    ]),
+  );
+  if (isMade) writeFileSync(stamp, '');
+  return isMade;
+};

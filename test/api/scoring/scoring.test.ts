@@ -336,7 +336,7 @@ t.test('resources', async (t) => {
 });
 
 t.test('a function that no interrupt reaches ends with its thread, and is named', async (t) => {
-  const quick = new Scoring({ ...options, threads: 1, taskMsMax: 700 });
+  const quick = new Scoring({ ...options, threads: 1, taskMsMax: 2_000 });
   Object.assign(platform, { scoring: quick });
   t.teardown(async () => {
     Object.assign(platform, { scoring });
