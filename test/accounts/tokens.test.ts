@@ -169,6 +169,12 @@ t.test('logouts: one session, many, of all', async (t) => {
     1,
     'those of tokens that are over are forgotten',
   );
+  clock.now += 4_000_000;
+  const sessions = [await open(), await open()];
+  const principals = [await tokens.authenticate(sessions[0]), await tokens.authenticate(sessions[1])];
+  await Promise.all(principals.map((principal) => tokens.revoke(principal!)));
+  for (const session of sessions)
+    t.equal(await tokens.authenticate(session), undefined, 'two sessions at once, which both forget the same logout');
 });
 
 t.test('the guard: so many failures in a time lock for a time; the table is bounded', async (t) => {

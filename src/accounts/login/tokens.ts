@@ -19,7 +19,7 @@ import { principalOf } from '../users/effective-rights.ts';
 import { isActive, isAdmitted, suspendedError } from '../tenants/tenants.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import type { SigningKey } from './signing-key.ts';
-import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
+import { changeRecords, isChangedMeanwhile, retried } from '../../records/records.ts';
 
 /** 2 weeks: cookies and access tokens. Options may shorten it down to the minimum. */
 export const TOKEN_SECONDS = 1_209_600;
@@ -152,8 +152,13 @@ export class Tokens {
     };
   }
 
-  /** Ends the token of the principal. */
-  async revoke({ tenantNumber, userName, session }: Principal): Promise<void> {
+  /** Ends the token of the principal. Two sessions that log out at once may both want to forget one logout of before. */
+  revoke(principal: Principal): Promise<void> {
+    return retried(this.#options, () => this.#revokeOnce(principal));
+  }
+
+  /** @throws PlatformError `general/changed-meanwhile`. */
+  async #revokeOnce({ tenantNumber, userName, session }: Principal): Promise<void> {
     if (session === undefined) return;
     const rows = await this.#options.documents.list('tokenRevocation', tenantNumber, `${userName}\n`, {
       limit: 2 * REVOCATIONS_OF_USER_MAX,
