@@ -406,6 +406,11 @@ export const ERRORS = {
   'roles/not-found': entry(404, 'Not Found', 'Cannot find the specified role.'),
   'inventory-roles/not-found': entry(404, 'users/Not Found', 'Cannot find inventory role {id}'),
   'inventory-roles/duplicate': entry(409, 'users/Duplicate', 'The inventory role {id} exists already'),
+  'inventory-roles/too-many-assignments': entry(
+    422,
+    'users/Unprocessable Entity',
+    'A user has at most {maximum} inventory assignments ({limit})',
+  ),
   'inventory-roles/assignment-not-found': entry(
     404,
     'users/Not Found',

@@ -57,7 +57,9 @@ export async function changeBounded(
     await changeRecords(ports, tenant, changes, audits, totals, prefixes);
   } catch (error) {
     const bounds = [...totals.flatMap((total) => Object.values(total.bounds)), ...prefixes];
-    const bound = error instanceof PlatformError && bounds.find((one) => one.error === error.code);
+    const bound =
+      error instanceof PlatformError &&
+      bounds.find((one) => one.error === error.code && one.limit === error.details['limit']);
     if (bound) ports.refusals.count(bound.limit, { tenant });
     throw error;
   }

@@ -2,7 +2,8 @@
 import { alarmChange, newAlarm } from '../../model/entities/alarm.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AlarmCreate, AlarmUpdate } from '../../model/commands/entities.ts';
-import { PlatformError, refusedBy } from '../../model/errors.ts';
+import type { PrefixBound } from '../../model/commands/records.ts';
+import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isAlarmStored } from '../../model/commands/processing-mode.ts';
@@ -43,7 +44,7 @@ import { accessOf, isOwner, reachOf, requireAnyReach, requireOwner } from '../li
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { REVERT, text } from '../request/schema/query-parameters.ts';
-import { changeRecords } from '../../records/records.ts';
+import { changeBounded } from '../../records/totals.ts';
 import { COUNT_TYPES, counted, created, found, notStored } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
@@ -62,7 +63,14 @@ const REQUESTED_AT = 'X-Millrace-Requested-At';
  */
 const BULK_WAIT_MS = 500;
 const BULK_POLL_MS = 10;
-const BULK_LIMIT = 'alarms/bulk-changes';
+/** Changes of many under way in a tenant. */
+const BULK_BOUND: PrefixBound = {
+  collection: 'job',
+  prefix: BULK_CHANGE_PREFIX,
+  maximum: BULK_CHANGES_MAX,
+  limit: 'alarms/bulk-changes',
+  error: 'general/busy',
+};
 
 const alarmUrl = (request: Pick<ViewRequest, 'baseUrl'>, id: string): string =>
   `${request.baseUrl}/alarm/alarms/${segment(id)}`;
@@ -215,11 +223,6 @@ async function putAll(request: ApiRequest): Promise<Answer> {
   if (selectingFilters(request.query, ALARM_FILTERS).length === 0) {
     throw new PlatformError('general/invalid-parameter', { name: 'query', value: '', limit: 'at least one filter' });
   }
-  const changes = await platform.documents.list('job', tenant, BULK_CHANGE_PREFIX, { limit: BULK_CHANGES_MAX });
-  if (changes.length >= BULK_CHANGES_MAX) {
-    request.refused(BULK_LIMIT);
-    throw refusedBy(BULK_LIMIT);
-  }
   const change: Omit<BulkAlarmChange, 'seq'> = {
     status: stringMember(request.members(), 'status') ?? '',
     selection: { ...(await alarmSelection(request)), ...(request.isPrivileged ? {} : { access: accessOf(request) }) },
@@ -229,9 +232,14 @@ async function putAll(request: ApiRequest): Promise<Answer> {
     after: 0,
   };
   const id = `${BULK_CHANGE_PREFIX}${String(await platform.ids.nextInOrder()).padStart(16, '0')}`;
-  await changeRecords(request.platform, tenant, [
-    { collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true },
-  ]);
+  const { commands, now } = platform;
+  await changeBounded(
+    { commands, now, refusals: request.refusals },
+    tenant,
+    [{ collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true }],
+    [],
+    [BULK_BOUND],
+  );
   const headers = [REQUESTED_AT, formatTime(change.requestedAt)];
   for (let waitedMs = 0; waitedMs < BULK_WAIT_MS; waitedMs += BULK_POLL_MS) {
     if ((await platform.documents.get('job', tenant, id)) === undefined) return { status: 200, text: '', headers };

@@ -6,19 +6,26 @@ import { parse } from 'csv-parse/sync';
 import Type from 'typebox';
 import { compiledOnce } from '../../model/schema/compiled.ts';
 import { REVOCATIONS_OF_TENANT_MAX, serialOf } from '../../accounts/certificates/certificates.ts';
-import type { RecordChange } from '../../model/commands/records.ts';
+import type { PrefixBound, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { requireShallow } from '../../model/documents/json-document.ts';
 import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { readMultipart } from '../http/multipart.ts';
-import { changeRecords, listRecords, retried } from '../../records/records.ts';
+import { listRecords, retried } from '../../records/records.ts';
+import { changeBounded } from '../../records/totals.ts';
 import { NO_CONTENT } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { CsvForm } from '../../model/entities/body-schemas.ts';
 
-const LIMIT = 'certificates/revocations';
+const BOUND: PrefixBound = {
+  collection: 'revocation',
+  prefix: '',
+  maximum: REVOCATIONS_OF_TENANT_MAX,
+  limit: 'certificates/revocations',
+  error: 'certificate/too-many-revocations',
+};
 /** Records of one command. */
 const STEP = 500;
 
@@ -124,16 +131,21 @@ async function put(request: ApiRequest): Promise<Answer> {
     const changes: RecordChange[] = [...wanted]
       .filter(([id, value]) => stored.get(id) !== value)
       .map(([id, value]) => ({ collection: 'revocation', id, expected: stored.get(id), value }));
-    requireRoom(request, stored.size + changes.filter(({ expected }) => expected === undefined).length);
+    requireRoom(request, stored.size + addedBy(changes));
     for (let start = 0; start < changes.length; start += STEP) await store(request, changes.slice(start, start + STEP));
   });
   return NO_CONTENT;
 }
 
+const addedBy = (changes: readonly RecordChange[]): number =>
+  changes.filter(({ expected }) => expected === undefined).length;
+
+/** Before the first step: otherwise a file that is too long would be stored in part. */
 function requireRoom(request: ApiRequest, count: number): void {
-  if (count <= REVOCATIONS_OF_TENANT_MAX) return;
-  request.refused(LIMIT);
-  throw new PlatformError('certificate/too-many-revocations', { limit: LIMIT, maximum: REVOCATIONS_OF_TENANT_MAX });
+  const { maximum, limit, error } = BOUND;
+  if (count <= maximum) return;
+  request.refused(limit);
+  throw new PlatformError(error, { limit, maximum });
 }
 
 async function store(request: ApiRequest, changes: readonly RecordChange[]): Promise<void> {
@@ -141,9 +153,14 @@ async function store(request: ApiRequest, changes: readonly RecordChange[]): Pro
     .slice(0, 10)
     .map(({ id }) => id)
     .join(', ')}${changes.length > 10 ? `, … (${changes.length})` : ''}`;
-  await changeRecords(request.platform, request.tenant, changes, [
-    { type: 'TrustedCertificates', activity: 'Certificates revoked', text, user: request.principal.userName },
-  ]);
+  const { commands, now } = request.platform;
+  await changeBounded(
+    { commands, now, refusals: request.refusals },
+    request.tenant,
+    changes,
+    [{ type: 'TrustedCertificates', activity: 'Certificates revoked', text, user: request.principal.userName }],
+    [{ ...BOUND, added: addedBy(changes) }],
+  );
 }
 
 /** In the form of the file that is uploaded. */

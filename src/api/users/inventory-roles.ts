@@ -3,7 +3,7 @@
  */
 import type { StoredAssignment, StoredInventoryRole } from '../../accounts/users/groups.ts';
 import { requireNoFurtherRights } from '../../actors/handlers/users/user.ts';
-import type { AuditEntry } from '../../model/commands/records.ts';
+import type { AuditEntry, PrefixBound } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -16,14 +16,20 @@ import { NamedRecords, sentName } from '../../records/named-records.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { changeRecords, listRecords, retried } from '../../records/records.ts';
+import { changeBounded } from '../../records/totals.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import * as schemas from './schemas.ts';
 import { USER_ADMIN, USER_READ, loadUser, requireOwnTenant, userUrl } from './text.ts';
 
-/** Assignments of one user; each is looked at with its login. */
-const ASSIGNMENTS_MAX = 200;
+/** Of one user: a login reads each assignment. */
+const ASSIGNMENTS_BOUND: Omit<PrefixBound, 'prefix'> = {
+  collection: 'inventoryAssignment',
+  maximum: 200,
+  limit: 'users/inventory-assignments',
+  error: 'inventory-roles/too-many-assignments',
+};
 const ROLES = new NamedRecords<StoredInventoryRole>(
   'inventoryRole',
   { notFound: 'inventory-roles/not-found', duplicate: 'inventory-roles/duplicate' },
@@ -172,30 +178,16 @@ async function assign(request: ApiRequest): Promise<Answer> {
   const managedObject = idText(request.members().get('managedObject'));
   await loadManagedObject(request, managedObject);
   const roles = await sentRoleIds(request, managedObject);
-  const existing = await listRecords(
-    request.platform,
-    request.tenant,
-    'inventoryAssignment',
-    assignmentKey(userName, ''),
-  );
-  if (existing.length >= ASSIGNMENTS_MAX) {
-    request.refused('users/inventory-assignments');
-    const limit = `at most ${ASSIGNMENTS_MAX} assignments of a user`;
-    throw new PlatformError('validation/invalid-field', {
-      area: 'users',
-      name: 'inventoryAssignments',
-      value: existing.length,
-      limit,
-    });
-  }
   const assignment: StoredAssignment = { id: await request.platform.ids.nextInOrder(), managedObject, roles };
   const key = assignmentKey(userName, assignment.id);
   const value = JSON.stringify(assignment);
-  await changeRecords(
-    request.platform,
+  const { commands, now } = request.platform;
+  await changeBounded(
+    { commands, now, refusals: request.refusals },
     request.tenant,
     [{ collection: 'inventoryAssignment', id: key, expected: undefined, value }],
     [await auditOf(request, userName, undefined, assignment)],
+    [{ ...ASSIGNMENTS_BOUND, prefix: assignmentKey(userName, '') }],
   );
   return found('inventoryAssignment', await assignmentText(request, userName, assignment));
 }

@@ -193,3 +193,38 @@ t.test(
     );
   },
 );
+
+t.test(
+  'of requests at once, those beyond the bound are refused: changes of alarms, assignments, revocations',
+  async (t) => {
+    const { fake, call } = await startApi(t);
+    const check = async (message: RegExp, status: number, calls: readonly (() => ReturnType<typeof call>)[]) => {
+      const answers = await Promise.all(calls.map((one) => one()));
+      t.equal(answers.filter((answer) => answer.status < 300).length, 1, String(message));
+      t.match(
+        answers.find((answer) => answer.status >= 300),
+        { status, json: { message } },
+      );
+    };
+    for (let index = 1; index < 50; index += 1) fake.put('job', `alarms/${index}`, '{}');
+    const clear = () => call('PUT', '/alarm/alarms?status=ACTIVE', { body: { status: 'CLEARED' } });
+    await check(/alarms\/bulk-changes/, 503, [clear, clear]);
+
+    fake.put('user', 'ada', JSON.stringify({ userName: 'ada', password: 'x', roles: [], enabled: true, doc: '{}' }));
+    fake.put('inventoryRole', '1', JSON.stringify({ id: 1, name: 'r', description: '', permissions: [] }));
+    fake.addManagedObject('251');
+    for (let id = 1; id < 200; id += 1) fake.put('inventoryAssignment', `ada\n${id}`, '{}');
+    const body = { managedObject: '251', roles: [{ id: 1 }] };
+    const assign = () => call('POST', '/user/t1/users/ada/roles/inventory', { body });
+    await check(/at most 200 inventory assignments \(users\/inventory-assignments\)/, 422, [assign, assign]);
+
+    for (let serial = 1; serial < 5_000; serial += 1) fake.put('revocation', `f${serial}`, '{}');
+    const revoke = (serialNumberInHex: string) => () =>
+      call('PUT', '/tenant/trusted-certificates/settings/crl', { body: { crls: [{ serialNumberInHex }] } });
+    await check(/at most 5000 revoked certificates/, 422, [revoke('1'), revoke('2')]);
+    t.same(
+      fake.counted.filter((limit) => !limit.startsWith('http')),
+      ['alarms/bulk-changes', 'users/inventory-assignments', 'certificates/revocations'],
+    );
+  },
+);
