@@ -1,15 +1,30 @@
 /**
- * What the parts that run by the clock have in common: a loop with pauses that a wake-up, or the end of the process,
- * breaks off.
+ * What the parts that run by the clock have in common: a loop of steps with pauses that a wake-up, or the end of the
+ * process, breaks off.
  */
 export class BackgroundLoop {
   isStopped = false;
   #running: Promise<void> | undefined;
+  #isWoken = false;
   #endPause: (() => void) | undefined;
 
-  /** Begins the loop, once. @param run goes on until `isStopped`, and rejects never. */
-  start(run: () => Promise<void>): void {
-    this.#running ??= run();
+  /**
+   * Begins the loop, once; the process does not stay alive for its pauses.
+   * @param pauseMs between two steps where the step does not say another number, and after one that rejected.
+   * @param step one step; may resolve to the ms until the next one, 0 for no pause.
+   * @param failed tells of a step that rejected.
+   */
+  repeat(pauseMs: number, step: () => Promise<number | void>, failed: (error: unknown) => void): void {
+    this.#running ??= this.#run(pauseMs, step, failed);
+  }
+
+  async #run(pauseMs: number, step: () => Promise<number | void>, failed: (error: unknown) => void): Promise<void> {
+    while (!this.isStopped) {
+      this.#isWoken = false;
+      const waitMs = (await step().catch(failed)) ?? pauseMs;
+      // The step may have begun before the reason of a wake-up was there to be seen.
+      if (!this.#isWoken && waitMs > 0) await this.pause(waitMs, { isIdle: true });
+    }
   }
 
   /** Resolves when nothing is under way any more. */
@@ -19,12 +34,13 @@ export class BackgroundLoop {
     await this.#running;
   }
 
-  /** Ends a pause that is under way. */
+  /** The next step begins at once: after the pause, or the step, that is under way. */
   wake(): void {
+    this.#isWoken = true;
     this.#endPause?.();
   }
 
-  /** @param options.isIdle the process need not stay for what comes then. */
+  /** For pauses within a step. @param options.isIdle the process need not stay for what comes then. */
   pause(durationMs: number, options: { isIdle: boolean }): Promise<void> {
     if (this.isStopped) return Promise.resolve();
     return new Promise((resolve) => {

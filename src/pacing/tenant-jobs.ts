@@ -71,8 +71,6 @@ export class TenantJobs {
   readonly #paused = new Map<number, Map<string, Pause>>();
   #pausedCount = 0;
   #passAt = 0;
-  /** Something has come since the last look. */
-  #isWanted = false;
 
   constructor(options: TenantJobsOptions) {
     this.#options = options;
@@ -81,7 +79,20 @@ export class TenantJobs {
 
   /** Goes on with what an earlier process left. */
   start(): void {
-    this.#loop.start(() => this.#run());
+    this.#loop.repeat(
+      RETRY_FIRST_MS,
+      async () => {
+        if (await this.step()) return 0;
+        const nextAt = Math.min(this.#passAt, ...Array.from(this.#paused.values(), dueAt));
+        return Math.max(1, nextAt - this.#now());
+      },
+      (error) => {
+        this.#options.log.warn(
+          { err: error, retryMs: RETRY_FIRST_MS },
+          `${this.#options.name} could not be looked for; trying again`,
+        );
+      },
+    );
   }
 
   /** Resolves when nothing is under way any more. */
@@ -93,14 +104,12 @@ export class TenantJobs {
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     if (!changes.some(({ collection, id }) => collection === 'job' && id.startsWith(this.#options.prefix))) return;
     this.#due.add(tenant);
-    this.#isWanted = true;
     this.#loop.wake();
   }
 
   /** Shards have come from another node: any tenant may have a job that is this process's now. */
   lookAtAll(): void {
     this.#passAt = 0;
-    this.#isWanted = true;
     this.#loop.wake();
   }
 
@@ -221,16 +230,6 @@ export class TenantJobs {
 
   #forget(tenant: number): void {
     for (const id of [...(this.#paused.get(tenant)?.keys() ?? [])]) this.#resume(tenant, id);
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#loop.isStopped) {
-      this.#isWanted = false;
-      const isMore = await this.step();
-      if (isMore || this.#isWanted) continue;
-      const nextAt = Math.min(this.#passAt, ...Array.from(this.#paused.values(), dueAt));
-      await this.#loop.pause(Math.max(0, nextAt - this.#now()), { isIdle: true });
-    }
   }
 }
 

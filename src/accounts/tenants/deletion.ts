@@ -104,7 +104,16 @@ export class TenantDeletion {
   }
 
   start(): void {
-    this.#loop.start(() => this.#run());
+    this.#loop.repeat(
+      IDLE_PAUSE_MS,
+      async () => ((await this.step()) ? STEP_PAUSE_MS : IDLE_PAUSE_MS),
+      (error) => {
+        this.#options.log.warn(
+          { error: (error as Error).message, retryMs: IDLE_PAUSE_MS },
+          'the deletions of tenants could not be read',
+        );
+      },
+    );
   }
 
   /** Something is to be done: it need not wait for the next look. */
@@ -278,20 +287,5 @@ export class TenantDeletion {
   ): Promise<unknown> {
     const { commands, now } = this.#options;
     return commands.request({ kind, tenant, key, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#loop.isStopped) {
-      let isMore = false;
-      try {
-        isMore = await this.step();
-      } catch (error) {
-        this.#options.log.warn(
-          { error: (error as Error).message, retryMs: IDLE_PAUSE_MS },
-          'the deletions of tenants could not be read',
-        );
-      }
-      await this.#loop.pause(isMore ? STEP_PAUSE_MS : IDLE_PAUSE_MS, { isIdle: !isMore });
-    }
   }
 }

@@ -94,7 +94,13 @@ export class StatisticsFiles {
   }
 
   start(): void {
-    this.#loop.start(() => this.#run());
+    this.#loop.repeat(
+      LOOK_MS,
+      () => this.step(),
+      (error) => {
+        this.#options.log.warn({ err: error, retryMs: LOOK_MS }, 'the statistics file of a month could not be made');
+      },
+    );
   }
 
   /** Resolves when nothing is under way any more. */
@@ -233,17 +239,6 @@ export class StatisticsFiles {
         if (!isChangedMeanwhile(error)) throw error;
       }
       await this.#options.blobs.remove(file.blob);
-    }
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#loop.isStopped) {
-      try {
-        await this.step();
-      } catch (error) {
-        this.#options.log.warn({ err: error, retryMs: LOOK_MS }, 'the statistics file of a month could not be made');
-      }
-      await this.#loop.pause(LOOK_MS, { isIdle: true });
     }
   }
 }

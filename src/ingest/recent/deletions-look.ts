@@ -30,12 +30,11 @@ export class DeletionsLook {
   }
 
   start(): void {
-    this.#loop.start(async () => {
-      while (!this.#loop.isStopped) {
-        await this.look();
-        await this.#loop.pause(LOOK_MS, { isIdle: true });
-      }
-    });
+    this.#loop.repeat(
+      LOOK_MS,
+      () => this.look(),
+      (error) => this.#noteFailure(error as Error),
+    );
   }
 
   /** Resolves when nothing is under way: the history is asked until its client is closed. */
@@ -44,21 +43,25 @@ export class DeletionsLook {
   }
 
   async look(): Promise<void> {
-    const { recent, deleting, log } = this.#options;
+    const { recent, deleting } = this.#options;
     if (recent.waiting.length > 0) {
       try {
         recent.look(await deleting());
         this.#isAway = false;
       } catch (error) {
-        if (!this.#isAway && !this.#loop.isStopped)
-          log.warn(
-            { error: (error as Error).message },
-            'the history does not say whether it deletes measurements; asking again',
-          );
-        this.#isAway = true;
+        this.#noteFailure(error as Error);
       }
     }
     this.#warn(recent.waiting);
+  }
+
+  #noteFailure({ message }: Error): void {
+    if (!this.#isAway && !this.#loop.isStopped)
+      this.#options.log.warn(
+        { error: message },
+        'the history does not say whether it deletes measurements; asking again',
+      );
+    this.#isAway = true;
   }
 
   #warn(waiting: readonly string[]): void {

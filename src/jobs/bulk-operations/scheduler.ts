@@ -51,7 +51,7 @@ const TENANT_STEP_MAX = 20;
 const LANES = 8;
 /** Tenants whose lists are read in one step. */
 const LOOKS_MAX = 200;
-/** Between two steps, at least. */
+/** Between two steps, at least, unless a record was changed. */
 const PAUSE_MS_MIN = 20;
 /** After it everything is looked at again, spread over as long a time: shards may have come from another node. */
 const PASS_MS = 60_000;
@@ -96,7 +96,16 @@ export class BulkOperationScheduler {
   }
 
   start(): void {
-    this.#loop.start(() => this.#run());
+    this.#loop.repeat(
+      RETRY_MS,
+      async () => Math.max(PAUSE_MS_MIN, (await this.step()) - this.#options.now()),
+      (error) => {
+        this.#options.log.warn(
+          { err: error, retryMs: RETRY_MS },
+          'the due bulk operations could not be read; trying again',
+        );
+      },
+    );
     this.watch.start();
   }
 
@@ -168,22 +177,6 @@ export class BulkOperationScheduler {
     for (const { tenant, due: own } of this.#dueTimes.due(startAt, TENANT_STEP_MAX, this.#options.isMine))
       due.push(...own.map((one) => ({ tenant, ...one })));
     return due.sort((one, other) => one.dueAt - other.dueAt);
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#loop.isStopped) {
-      let nextAt = this.#options.now() + RETRY_MS;
-      try {
-        nextAt = await this.step();
-      } catch (error) {
-        this.#options.log.warn(
-          { err: error, retryMs: RETRY_MS },
-          'the due bulk operations could not be read; trying again',
-        );
-      }
-      if (this.#changed.size > 0) nextAt = 0;
-      await this.#loop.pause(Math.max(PAUSE_MS_MIN, nextAt - this.#options.now()), { isIdle: true });
-    }
   }
 
   /** One that fails does not hold up the others. */

@@ -73,7 +73,16 @@ export class BulkOperationWatch {
   }
 
   start(): void {
-    this.#loop.start(() => this.#run());
+    this.#loop.repeat(
+      RETRY_MS,
+      async () => Math.max(PAUSE_MS_MIN, (await this.step()) - this.#options.now()),
+      (error) => {
+        this.#options.log.warn(
+          { err: error, retryMs: RETRY_MS },
+          'the operations of bulk operations could not be counted',
+        );
+      },
+    );
   }
 
   /** Resolves when nothing is under way any more. */
@@ -132,21 +141,6 @@ export class BulkOperationWatch {
     );
     for (let start = 0; start < ids.length; start += ENDED_AT_ONCE)
       await changeRecords(this.#options, tenant, ids.slice(start, start + ENDED_AT_ONCE).map(endOfWatch));
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#loop.isStopped) {
-      let nextAt = this.#options.now() + RETRY_MS;
-      try {
-        nextAt = await this.step();
-      } catch (error) {
-        this.#options.log.warn(
-          { err: error, retryMs: RETRY_MS },
-          'the operations of bulk operations could not be counted',
-        );
-      }
-      await this.#loop.pause(Math.max(PAUSE_MS_MIN, nextAt - this.#options.now()), { isIdle: true });
-    }
   }
 
   /** What fails at one tenant does not hold up the others. */

@@ -58,7 +58,16 @@ export class TenantFiles implements Blobs {
   }
 
   start(): void {
-    this.#loop.start(() => this.#run());
+    this.#loop.repeat(
+      COUNT_EVERY_MS,
+      () => this.count(),
+      (error) => {
+        this.#options.log.warn(
+          { error: (error as Error).message, retryMs: COUNT_EVERY_MS },
+          'the files of tenants could not be counted',
+        );
+      },
+    );
   }
 
   stop(): Promise<void> {
@@ -86,18 +95,6 @@ export class TenantFiles implements Blobs {
       if (owner !== undefined) add(held, owner.tenant, owner.text, bytes);
     }
     this.#held = held;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#loop.isStopped) {
-      await this.count().catch((error: Error) => {
-        this.#options.log.warn(
-          { error: error.message, retryMs: COUNT_EVERY_MS },
-          'the files of tenants could not be counted',
-        );
-      });
-      await this.#loop.pause(COUNT_EVERY_MS, { isIdle: true });
-    }
   }
 
   async put(content: Content, limitBytes: number, owner?: ContentOwner): Promise<{ key: string; bytes: number }> {

@@ -113,14 +113,25 @@ export class RetentionRunner {
   /** Tenant -> what of its run waits for free space. */
   readonly #held = new Map<number, Held>();
   readonly #loop = new BackgroundLoop();
-  #isWanted = false;
 
   constructor(options: RetentionRunnerOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#loop.start(() => this.#run());
+    this.#loop.repeat(
+      RETRY_MS,
+      async () => {
+        const isMore = await this.step();
+        return this.#failures.size > 0 ? RETRY_MS : isMore ? PAUSE_MS : IDLE_MS;
+      },
+      (error) => {
+        this.#options.log.warn(
+          { err: error, retryMs: RETRY_MS },
+          'the due retention runs could not be read; trying again',
+        );
+      },
+    );
   }
 
   /** Resolves when nothing is under way any more. */
@@ -130,9 +141,7 @@ export class RetentionRunner {
 
   /** To be told of all changed records. */
   recordsChanged(changes: readonly RecordChange[]): void {
-    if (!changes.some(({ collection, id }) => collection === RETENTION_RULES && id === STATE_KEY)) return;
-    this.#isWanted = true;
-    this.#loop.wake();
+    if (changes.some(({ collection, id }) => collection === RETENTION_RULES && id === STATE_KEY)) this.#loop.wake();
   }
 
   /** Begins what is due and does one part of each run under way. @returns whether there is more to do at once. */
@@ -171,23 +180,6 @@ export class RetentionRunner {
       const doneFor = state?.value.doneFor ?? lastNight(this.#options.now(), this.#options.hour);
       return this.#begin(tenant, state, { trigger, ...options }, doneFor);
     });
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#loop.isStopped) {
-      let isMore = false;
-      this.#isWanted = false;
-      try {
-        isMore = await this.step();
-      } catch (error) {
-        this.#options.log.warn(
-          { err: error, retryMs: RETRY_MS },
-          'the due retention runs could not be read; trying again',
-        );
-      }
-      const waitMs = this.#failures.size > 0 ? RETRY_MS : isMore ? PAUSE_MS : IDLE_MS;
-      if (!this.#isWanted) await this.#loop.pause(waitMs, { isIdle: true });
-    }
   }
 
   #lookAtDisk(): void {

@@ -50,7 +50,16 @@ export class SessionSweeper {
 
   /** Begins with a pass at once. */
   start(): void {
-    this.#loop.start(() => this.#run());
+    this.#loop.repeat(
+      PASS_PAUSE_MS,
+      () => this.sweep(),
+      (error) => {
+        this.#options.log.warn(
+          { error: (error as Error).message, retryMs: PASS_PAUSE_MS },
+          'expired sessions could not be removed',
+        );
+      },
+    );
   }
 
   /** Resolves when nothing is under way any more. */
@@ -81,20 +90,6 @@ export class SessionSweeper {
         after = page[page.length - 1].id;
         await this.#loop.pause(STEP_PAUSE_MS, { isIdle: false });
       }
-    }
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#loop.isStopped) {
-      try {
-        await this.sweep();
-      } catch (error) {
-        this.#options.log.warn(
-          { error: (error as Error).message, retryMs: PASS_PAUSE_MS },
-          'expired sessions could not be removed',
-        );
-      }
-      await this.#loop.pause(PASS_PAUSE_MS, { isIdle: true });
     }
   }
 

@@ -137,12 +137,11 @@ export class LiveBindings implements MeasurementListener {
   /** Reads the bindings of all tenants, and then the devices of groups again and again. */
   start(): void {
     for (const tenant of this.#options.tenants()) this.#unread.add(tenant);
-    this.#loop.start(async () => {
-      while (!this.#loop.isStopped) {
-        await this.step();
-        await this.#loop.pause(PASS_MS, { isIdle: true });
-      }
-    });
+    this.#loop.repeat(
+      PASS_MS,
+      () => this.step(),
+      (error) => this.#noteFailure(error as Error, undefined),
+    );
   }
 
   /** Reads what is to be read. Never rejects: what fails is read again in the next step. */

@@ -101,16 +101,13 @@ export class JobRunner {
   }
 
   start(): void {
-    this.#loop.start(async () => {
-      while (!this.#loop.isStopped) {
-        try {
-          await this.step();
-        } catch (error) {
-          this.#options.log.warn({ err: error }, 'scoring jobs could not be looked at; they are looked at again');
-        }
-        await this.#loop.pause(STEP_MS, { isIdle: true });
-      }
-    });
+    this.#loop.repeat(
+      STEP_MS,
+      () => this.step(),
+      (error) => {
+        this.#options.log.warn({ err: error }, 'scoring jobs could not be looked at; they are looked at again');
+      },
+    );
   }
 
   /** Ends runs that are under way: they are marked as failed. */
