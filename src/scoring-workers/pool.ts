@@ -30,7 +30,12 @@ const UPLOAD_IDLE_MS = 10_000;
 const UPLOAD_TIMES = 5;
 /** Threads that read uploads: the second one works while another tenant's upload is read. */
 export const UPLOAD_THREADS = 2;
-const THREADS: Readonly<Record<Exclude<PoolName, 'scoring'>, number>> = { uploads: UPLOAD_THREADS, training: 1 };
+/** Threads that train, as those for uploads. */
+export const TRAINING_THREADS = 2;
+const THREADS: Readonly<Record<Exclude<PoolName, 'scoring'>, number>> = {
+  uploads: UPLOAD_THREADS,
+  training: TRAINING_THREADS,
+};
 
 export interface PoolOptions {
   /** Threads that score. */
@@ -50,10 +55,8 @@ export interface PoolOptions {
 }
 
 type PoolName = 'scoring' | 'uploads' | 'training';
-/** Those of the thread for uploads. */
-const UPLOAD_TASKS: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['check', 'annotate', 'inspect']);
-/** Those of the thread for trainings. */
-const TRAINING_TASKS: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['series', 'train']);
+/** Those of the threads for uploads. */
+const UPLOAD_TASKS: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['check', 'annotate', 'inspect', 'series']);
 
 export class ScoringPool {
   readonly threads: number;
@@ -76,18 +79,16 @@ export class ScoringPool {
   }
 
   /**
-   * Does a task in a thread. Uploads are read in the thread for them. @param transfer what is handed over instead of
-   * copied. @throws PlatformError 503 when the thread is lost, Error when it failed.
+   * Does a task in a thread. Uploads are read in the threads for them. The time of the task begins now: call it when a
+   * thread is free (`Turns`). @param transfer what is handed over instead of copied. @throws PlatformError 503 when the
+   * thread is lost or the pool has stopped, Error when it failed.
    */
   async run(
     task: Task,
     transfer: readonly TransferListItem[] = [],
   ): Promise<Exclude<Answer, { readonly kind: 'failed' }>> {
-    const name: PoolName = UPLOAD_TASKS.has(task.kind)
-      ? 'uploads'
-      : TRAINING_TASKS.has(task.kind)
-        ? 'training'
-        : 'scoring';
+    const name: PoolName = UPLOAD_TASKS.has(task.kind) ? 'uploads' : task.kind === 'train' ? 'training' : 'scoring';
+    if (this.#isStopped) throw stopped();
     const ms = this.#options.taskMsMax * (name === 'scoring' ? 1 : UPLOAD_TIMES);
     const signal = AbortSignal.timeout(ms);
     let answer: Answer;
@@ -123,7 +124,7 @@ export class ScoringPool {
   }
 
   #lost(error: NodeJS.ErrnoException, isOutOfTime: boolean, ms: number): Error {
-    if (this.#isStopped) return new PlatformError('general/busy', { limit: POOL_LIMIT.LOST });
+    if (this.#isStopped) return stopped();
     this.#options.onLost?.();
     const limit = isOutOfTime
       ? POOL_LIMIT.TIME
@@ -186,3 +187,5 @@ export class ScoringPool {
 }
 
 let poolCount = 0;
+
+const stopped = (): Error => new PlatformError('general/busy', { limit: POOL_LIMIT.LOST });

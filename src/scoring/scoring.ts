@@ -51,10 +51,11 @@ export interface ScoringOptions {
 export class Scoring {
   readonly pool: ScoringPool;
   readonly applies: Applies;
+  /** Of what is read in the threads for uploads. */
+  readonly uploadTurns: Turns;
   readonly #options: ScoringOptions;
   readonly #runs: ModelRuns;
   readonly #turns: Turns;
-  readonly #uploadTurns: Turns;
   readonly #predictions = new Predictions();
   readonly #batches: Shares;
   readonly #spools: Shares;
@@ -81,7 +82,7 @@ export class Scoring {
       waiting: TASKS_MAX,
       limits: { all: SCORING_LIMIT.WAITING, ofUser: SCORING_LIMIT.WAITING_OF_USER },
     });
-    this.#uploadTurns = new Turns({
+    this.uploadTurns = new Turns({
       refusals,
       // One tenant's large document does not hold up another tenant's.
       running: { all: UPLOAD_THREADS, ofTenant: 1 },
@@ -130,7 +131,7 @@ export class Scoring {
       now,
       blobs,
       pool: this.pool,
-      uploadTurns: this.#uploadTurns,
+      uploadTurns: this.uploadTurns,
     };
   }
 

@@ -98,7 +98,7 @@ async function annotate(
   key: string,
   problems: readonly Problem[],
 ): Promise<Uint8Array> {
-  return inTurn(parts, asker, () =>
+  return inTurn(parts.uploadTurns, asker, () =>
     withContent(parts, key, async (port) => {
       const answer = await parts.pool.run({ kind: 'annotate', port, problems }, [port]);
       if (answer.kind === 'refused') throw refusedUpload(parts, asker, '', answer);
@@ -148,7 +148,7 @@ async function check(
   look: Pick<CheckTask, 'isUpload' | 'isFirst'>,
   uses?: ModelUses,
 ): Promise<CheckAnswer> {
-  return inTurn(parts, asker, async () => {
+  return inTurn(parts.uploadTurns, asker, async () => {
     const used = await usedResources(parts, asker.tenant, { name: fileName, ...uses });
     const { source, transfer, close } = await openSource(parts, { name: fileName, blob: key }, used);
     try {
@@ -189,7 +189,7 @@ function inspected(
   fileName: string,
   { key }: Upload,
 ): Promise<{ readonly type: string; readonly names: readonly string[] }> {
-  return inTurn(parts, asker, () =>
+  return inTurn(parts.uploadTurns, asker, () =>
     withContent(parts, key, async (port) => {
       const answer = await parts.pool.run({ kind: 'inspect', fileName, port }, [port]);
       if (answer.kind === 'refused') throw refusedUpload(parts, asker, fileName, answer);
@@ -199,16 +199,17 @@ function inspected(
   );
 }
 
-async function inTurn<Result>(
-  { uploadTurns }: UploadParts,
+/** Does what takes a thread when the asker's turn has come. */
+export async function inTurn<Result>(
+  turns: Turns,
   { tenant, user, signal }: Asker,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  await uploadTurns.begin(tenant, user, signal);
+  await turns.begin(tenant, user, signal);
   try {
     return await work();
   } finally {
-    uploadTurns.end(tenant, user);
+    turns.end(tenant, user);
   }
 }
 

@@ -4,17 +4,18 @@ import type { RecordChange } from '../../model/commands/records.ts';
 import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { Shares } from '../../pacing/shares.ts';
+import { Turns } from '../../pacing/turns.ts';
 import { BlobTooLarge, type Blobs } from '../../ports/blobs.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { ScoringPool } from '../../scoring-workers/pool.ts';
+import { type ScoringPool, TRAINING_THREADS } from '../../scoring-workers/pool.ts';
 import { clusteringDocument } from '../../scoring-workers/training/clustering-document.ts';
 import type { TrainedCluster } from '../../scoring-workers/training/clustering.ts';
 import type { Asker } from '../asker.ts';
 import { FILE_BYTES_MAX, SCORING_LIMIT, TRAININGS_AT_ONCE, TRAININGS_MAX } from '../limits.ts';
 import type { Guard, RecordParts } from '../records.ts';
-import type { ModelUpload, Upload } from '../uploads.ts';
+import { inTurn, type ModelUpload, type Upload } from '../uploads.ts';
 
 export interface StoredTraining {
   readonly modelName: string;
@@ -44,6 +45,8 @@ const INTERRUPTED = 'The server ended while the model was trained.';
 
 export interface TrainingOptions {
   readonly pool: Pick<ScoringPool, 'run'>;
+  /** Series are looked at in the threads for uploads: a training does not hold up the answer of another one. */
+  readonly uploadTurns: Turns;
   readonly blobs: Pick<Blobs, 'put' | 'read'>;
   readonly refusals: Refusals;
   readonly log: Log;
@@ -55,11 +58,21 @@ export interface TrainingOptions {
 export class Trainings {
   readonly #options: TrainingOptions;
   readonly #shares: Shares;
+  readonly #turns: Turns;
   readonly #running = new Map<string, Promise<void>>();
 
   constructor(options: TrainingOptions) {
     this.#options = options;
     this.#shares = new Shares(SCORING_LIMIT.TRAININGS_AT_ONCE, TRAININGS_AT_ONCE, options.isOnlyTenant);
+    const limit = SCORING_LIMIT.TRAININGS_AT_ONCE;
+    this.#turns = new Turns({
+      refusals: options.refusals,
+      // One tenant's long training does not hold up another tenant's.
+      running: { all: TRAINING_THREADS, ofTenant: 1 },
+      // The shares hold back what is more.
+      waiting: { all: TRAININGS_AT_ONCE, ofUser: TRAININGS_AT_ONCE },
+      limits: { all: limit, ofUser: limit },
+    });
   }
 
   /**
@@ -74,7 +87,7 @@ export class Trainings {
     read: () => Promise<Uint8Array>,
     autoDeploy: boolean,
   ): Promise<string> {
-    const { pool, refusals } = this.#options;
+    const { pool, refusals, uploadTurns } = this.#options;
     const { tenant, user } = asker;
     const limit = this.#shares.take(tenant, user);
     if (limit !== undefined) {
@@ -83,7 +96,7 @@ export class Trainings {
     }
     try {
       const text = await read();
-      const checked = await pool.run({ kind: 'series', text });
+      const checked = await inTurn(uploadTurns, asker, () => pool.run({ kind: 'series', text }));
       if (checked.kind === 'refused')
         throw checked.reason === 'content'
           ? new PlatformError('scoring/invalid-json', {})
@@ -172,7 +185,7 @@ export class Trainings {
     const { pool, blobs, deploy } = this.#options;
     const { modelName } = started;
     const { tenant, user } = asker;
-    const answer = await pool.run({ kind: 'train', text });
+    const answer = await inTurn(this.#turns, asker, () => pool.run({ kind: 'train', text }));
     if (answer.kind === 'refused') throw new Refused(answer.message);
     if (answer.kind !== 'trained') throw new Error(`a scoring worker answered with ${answer.kind}`);
     const owner = { tenant, user, isDevice: false };

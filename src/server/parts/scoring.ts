@@ -60,6 +60,7 @@ export function scoringPart(core: ServerCore, files: FilesPart, clock: ClockTrus
   });
   const trainings = new Trainings({
     pool: scoring.pool,
+    uploadTurns: scoring.uploadTurns,
     blobs: files.files,
     refusals: metrics,
     log,
