@@ -95,7 +95,7 @@ export const BINDING_DEVICES_OF_NODE_MAX = 1_000_000;
 export const BINDING_RECORD_BYTES_MAX = 262_144;
 /** Measurements of a tenant that wait for bindings or are scored; beyond it the oldest are shed. */
 export const BACKLOG_MAX = 20_000;
-/** Measurements a second that the bindings of a tenant take on one node: each may become a measurement, too. */
+/** Measurements a second that the bindings of a tenant take on one node, once for each binding: each may become one, too. */
 export const BINDINGS_RATE_MAX = 50_000;
 /** What those of all tenants of a node take. */
 export const BACKLOG_BYTES_MAX = 64 * MIB;

@@ -30,8 +30,7 @@ const CHUNK_BYTES_FIRST = 4_096;
 /** Bytes. */
 const COPIED_BY_LOOP_MAX = 256;
 /** In which the rate of a tenant is counted. */
-const WINDOW_MS = 100;
-const WINDOW_MAX = (BINDINGS_RATE_MAX * WINDOW_MS) / 1_000;
+const WINDOW_MS = 1_000;
 const HOLDER = 'bindings';
 
 export interface Chunk {
@@ -94,7 +93,7 @@ export class TenantBacklog {
   /** @returns the limit that is in the way where nothing can be shed any more */
   roomForOne(): string | undefined {
     // The clock is looked at only where the bound may be reached.
-    if (this.#windowCount >= WINDOW_MAX) {
+    if (this.#windowCount >= BINDINGS_RATE_MAX) {
       const now = this.node.options.clock();
       if (now - this.#windowSince < WINDOW_MS) return SCORING_LIMIT.BINDINGS_RATE;
       this.#windowSince = now;
