@@ -32,6 +32,11 @@ const COPIED_BY_LOOP_MAX = 256;
 /** In which the rate of a tenant is counted. */
 const WINDOW_MS = 1_000;
 const HOLDER = 'bindings';
+/** A measurement waits for others of its binding as long as this, and longer while many bindings of the tenant have some. */
+const PAUSE_MS = 20;
+const PAUSE_MS_MAX = 400;
+/** Bindings for which tasks of `PAUSE_MS` are made: the tenant makes 250 small tasks a second with any number of them. */
+const BINDINGS_WITHOUT_DELAY = 5;
 
 export interface Chunk {
   bytes: Buffer;
@@ -88,6 +93,13 @@ export class TenantBacklog {
 
   remove(list: ChunkList): void {
     this.#lists.delete(list);
+  }
+
+  /** How long a measurement waits for others: the main thread has work with each task, however small it is. */
+  get pauseMs(): number {
+    let busy = 0;
+    for (const list of this.#lists) if (!list.isEmpty) busy += 1;
+    return Math.min(PAUSE_MS_MAX, PAUSE_MS * Math.max(1, busy / BINDINGS_WITHOUT_DELAY));
   }
 
   /** @returns the limit that is in the way where nothing can be shed any more */
@@ -149,6 +161,11 @@ export class ChunkList {
   /** Chunks that are full and wait. */
   get waitingCount(): number {
     return this.#waiting.length;
+  }
+
+  /** When the first measurement of the chunk that is not full came; undefined: there is none. */
+  get openSince(): number | undefined {
+    return this.#open?.since;
   }
 
   get isEmpty(): boolean {

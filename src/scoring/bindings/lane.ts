@@ -8,8 +8,6 @@ import type { Log } from '../../ports/log.ts';
 import { type Chunk, ChunkList, type TenantBacklog } from './backlog.ts';
 import { isOfValues } from './value-errors.ts';
 
-/** A measurement waits for others at most this long. */
-const PAUSE_MS = 20;
 /** Tasks of one binding at once: one is prepared and one is handed over while others are scored. */
 const IN_FLIGHT_MAX = 4;
 /** After a failure the next task waits, each time twice as long. */
@@ -95,7 +93,7 @@ export class Lane {
     if (this.#isEnded) return this.#count('shed', 1);
     this.#chunks.add(records, at, depth);
     if (this.#timer !== undefined) return;
-    if (this.#inFlight === 0) this.#pumpIn(PAUSE_MS);
+    if (this.#inFlight === 0) this.#pumpIn(this.#options.backlog.pauseMs);
     else if (this.#chunks.waitingCount > 0 && this.#inFlight < IN_FLIGHT_MAX) this.#pumpIn(0);
   }
 
@@ -108,7 +106,7 @@ export class Lane {
     if (this.#inFlight > 0 || !this.#chunks.isEmpty)
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;
-        this.#pump();
+        this.#pump(true);
       });
     clearTimeout(this.#timer);
     this.#chunks.end();
@@ -123,20 +121,25 @@ export class Lane {
     const wait = Math.max(ms, this.#retryAt - this.#options.clock());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#pump();
+      this.#pump(true);
     }, wait);
     this.#timer.unref();
   }
 
-  #pump(): void {
-    if (this.#retryAt > this.#options.clock()) {
+  /** @param takesOpen whether a chunk goes that is not full: it has waited for its time */
+  #pump(takesOpen: boolean): void {
+    const { clock, backlog } = this.#options;
+    if (this.#retryAt > clock()) {
       // A lane that ends makes no second try.
       if (this.#isEnded) this.#clear();
       else if (!this.#chunks.isEmpty && this.#timer === undefined) this.#pumpIn(0);
     } else {
       while (this.#inFlight < IN_FLIGHT_MAX) {
-        const chunk = this.#chunks.take(this.#inFlight === 0);
+        const chunk = this.#chunks.take(takesOpen && this.#inFlight === 0);
         if (chunk === undefined) break;
+      const { openSince } = this.#chunks;
+      if (this.#inFlight === 0 && openSince !== undefined && this.#timer === undefined)
+        this.#pumpIn(openSince + backlog.pauseMs - clock());
         void this.#run(chunk);
       }
     }
@@ -171,7 +174,7 @@ export class Lane {
       isHandedOver();
       this.#inFlight -= 1;
       this.#chunks.release(chunk);
-      this.#pump();
+      this.#pump(this.#isEnded);
     }
   }
 

@@ -66,6 +66,19 @@ t.test('where nothing waits that could be shed, the newest is', async (t) => {
   t.same(counted.get('scoring/binding-record-bytes'), 1, 'a measurement that is too large');
 });
 
+t.test('the more bindings have measurements, the longer these wait for others', async (t) => {
+  const { tenant, listOf } = backlog();
+  const lists = Array.from({ length: 150 }, () => listOf());
+  const pauses: number[] = [];
+  for (const [index, list] of lists.entries()) {
+    list.add(recordOf(), 0, 0);
+    if ([1, 5, 50, 100, 150].includes(index + 1)) pauses.push(tenant.pauseMs);
+  }
+  t.same(pauses, [20, 20, 200, 400, 400]);
+  for (const list of lists.slice(1)) list.clear();
+  t.equal(tenant.pauseMs, 20);
+});
+
 t.test('a tenant takes so many a second', async (t) => {
   let now = 0;
   const { counted, listOf, shed } = backlog({ clock: () => now });

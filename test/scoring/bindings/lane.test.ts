@@ -70,6 +70,23 @@ t.test('small chunks when little comes, full ones behind a task, results in orde
   t.equal(backlog.measurements, 0);
 });
 
+t.test('what comes while a task runs waits for others too', async (t) => {
+  const { tasks, offer, counts } = laneOf();
+  offer(1);
+  await untilTurn('a task', () => tasks.length === 1);
+  offer(2);
+  tasks[0]!.end();
+  // No timer ends meanwhile.
+  while (counts.scored === 0) await Promise.resolve();
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  t.equal(tasks.length, 1);
+  offer(3);
+  await untilTurn('the next task', () => tasks.length === 2);
+  t.equal(tasks[1]!.chunk.count, 5);
+  tasks[1]!.end();
+  await untilTurn('its end', () => counts.scored === 6);
+});
+
 t.test('after a failure the next task waits, and ends with the lane', async (t) => {
   const { lane, counts, tasks, warned, offer, pass, backlog } = laneOf();
   offer(1_000);
