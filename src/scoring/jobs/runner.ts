@@ -46,7 +46,10 @@ const STEP_MS = 500;
 /** After it the jobs of all tenants are read again: shards may have come from another node. */
 const PASS_MS = 60_000;
 /** Runs of this node at the same time, one of a tenant. */
-const RUNS_AT_ONCE = 2;
+const RUNS_AT_ONCE = 6;
+/** Of those that have begun within `NEW_RUN_MS`: some long runs do not hold up all others. */
+const NEW_RUNS_AT_ONCE = 2;
+const NEW_RUN_MS = 60_000;
 /** A longer run fails. */
 const RUN_MS_MAX = 3_600_000;
 /** Runs after which the oldest ones are looked at. */
@@ -86,7 +89,12 @@ export class JobRunner {
   /** Runs under way, by tenant. */
   readonly #running = new Map<
     number,
-    { readonly jobId: number; readonly abort: AbortController; readonly done: Promise<void> }
+    {
+      readonly jobId: number;
+      readonly startedAt: number;
+      readonly abort: AbortController;
+      readonly done: Promise<void>;
+    }
   >();
   #passAt = 0;
   /** When runs of a tenant were looked at for their age. */
@@ -154,9 +162,15 @@ export class JobRunner {
     // What has been due longest goes first, whichever tenant it is of.
     due.sort((a, b) => a.at - b.at);
     for (const { tenant, jobId } of due) {
-      if (this.#running.size >= RUNS_AT_ONCE) break;
+      if (!this.#hasRoom()) break;
       await this.#begin(tenant, jobId);
     }
+  }
+
+  #hasRoom(): boolean {
+    const since = this.#options.now() - NEW_RUN_MS;
+    const isNew = [...this.#running.values()].filter(({ startedAt }) => startedAt > since);
+    return this.#running.size < RUNS_AT_ONCE && isNew.length < NEW_RUNS_AT_ONCE;
   }
 
   /** Jobs of a tenant that came to this node; runs of an earlier process are over. */
@@ -271,7 +285,7 @@ export class JobRunner {
       this.#running.delete(tenant);
       this.#loop.wake();
     });
-    this.#running.set(tenant, { jobId: job.jobId, abort, done });
+    this.#running.set(tenant, { jobId: job.jobId, startedAt: this.#options.now(), abort, done });
   }
 
   async #run(tenant: number, job: StoredJob, at: number, signal: AbortSignal): Promise<void> {

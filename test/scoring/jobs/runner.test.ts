@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Command } from '../../../src/model/commands/command.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { PlatformError, refusedBy } from '../../../src/model/errors.ts';
-import { SCORING_RECORDS } from '../../../src/model/entities/scoring/model.ts';
+import { SCORING_MODELS, SCORING_RECORDS } from '../../../src/model/entities/scoring/model.ts';
 import { listJobs, loadJob } from '../../../src/scoring/jobs/jobs.ts';
 import { JobRunner } from '../../../src/scoring/jobs/runner.ts';
 import { RunLease } from '../../../src/scoring/jobs/run-lease.ts';
@@ -36,10 +36,13 @@ const RUN: StoredRun = {
   until: NOW + 60_000,
 };
 
-function setUp(isAlone: boolean) {
+function setUp(isAlone: boolean, tenants: readonly number[] = [TENANT]) {
   const fake = new FakePlatform();
   let now = NOW;
   const platform = { ...fake.platform(), now: () => now };
+  const { documents } = platform;
+  /** Before a document of a collection is read. */
+  const reads = { before: async (_collection: string, _tenant: number): Promise<void> => undefined };
   fake.put(SCORING_RECORDS, JOB_COUNTER_ID, JSON.stringify({ lastId: 1, count: 1 }));
   fake.put(SCORING_RECORDS, jobRecordId(1), JSON.stringify(JOB));
   fake.put(SCORING_RECORDS, runRecordId(1, 1), JSON.stringify(RUN));
@@ -53,14 +56,27 @@ function setUp(isAlone: boolean) {
       return events.push(command.body as never);
     },
   };
+  const warned: string[] = [];
   const runner = new JobRunner({
     ...platform,
+    documents: {
+      ...documents,
+      get: async (collection: 'scoring', tenant: number, id: string) => {
+        await reads.before(collection, tenant);
+        return documents.get(collection, tenant, id);
+      },
+      list: async (...[collection, tenant, ...asked]: Parameters<typeof documents.list>) => {
+        await reads.before(collection, tenant);
+        return documents.list(collection, tenant, ...asked);
+      },
+    },
+    log: { warn: (_fields: unknown, text: string) => warned.push(text) },
     commands,
     onEnded: (status: string) => ended.push(status),
     retentionDays: 0,
     clock: { read: async () => undefined },
     score: async () => t.fail('nothing is scored') as never,
-    tenants: () => [TENANT],
+    tenants: () => tenants,
     isMine: () => true,
     isAlone,
   } as never);
@@ -72,6 +88,8 @@ function setUp(isAlone: boolean) {
     ended,
     events,
     runOf,
+    reads,
+    warned,
     later: (ms: number) => (now += ms),
     fail: (error: Error | undefined) => (failure = error),
   };
@@ -167,4 +185,24 @@ t.test('a job that is being deleted is not there any more, and its deletion is f
   t.equal(fake.get(SCORING_RECORDS, jobRecordId(1)), undefined);
   t.equal(fake.get(SCORING_RECORDS, runRecordId(1, 1)), undefined);
   t.same(JSON.parse(fake.get(SCORING_RECORDS, JOB_COUNTER_ID) ?? ''), { lastId: 1, count: 0 });
+});
+
+const DUE = { ...JOB, lastNumber: 0, nextAt: NOW };
+
+t.test('long runs do not hold up all others', async (t) => {
+  const tenants = [3, 4, 5, 6, 7, 8, 9, 10, 11];
+  const { fake, runner, reads, later } = setUp(true, tenants);
+  for (const tenant of tenants) fake.put(SCORING_RECORDS, jobRecordId(1), JSON.stringify(DUE), tenant);
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  reads.before = (collection) => (collection === SCORING_MODELS ? ended : Promise.resolve());
+  const counts: number[] = [];
+  for (let step = 0; step < 5; step += 1) {
+    await runner.step();
+    counts.push(runner.runningCount);
+    later(step === 0 ? 59_000 : 61_000);
+  }
+  t.same(counts, [2, 2, 4, 6, 6], 'two of the last minute, six in all');
+  end();
+  await runner.stop();
 });
