@@ -2,10 +2,10 @@
  * The measurements of one binding on their way through its model: gathered for a moment, scored in a few tasks at once,
  * and handed over in the order in which they came.
  */
-import { PlatformError } from '../../model/errors.ts';
 import type { Measured } from '../../scoring-workers/measurements/plan.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Chunk, ChunkList, type TenantBacklog } from './backlog.ts';
+import { shownFault } from '../shown-fault.ts';
 import { isOfValues } from './value-errors.ts';
 
 /** Tasks of one binding at once: one is prepared and one is handed over while others are scored. */
@@ -15,8 +15,6 @@ const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 /** At most one line of the log in this time. */
 const LOG_INTERVAL_MS = 10_000;
-/** Shown for a fault of the server, which the log tells. */
-const INTERNAL_ERROR = 'internal error';
 
 /** Measurements by what became of them. */
 export interface LaneCounts {
@@ -137,11 +135,11 @@ export class Lane {
       while (this.#inFlight < IN_FLIGHT_MAX) {
         const chunk = this.#chunks.take(takesOpen && this.#inFlight === 0);
         if (chunk === undefined) break;
+        void this.#run(chunk);
+      }
       const { openSince } = this.#chunks;
       if (this.#inFlight === 0 && openSince !== undefined && this.#timer === undefined)
         this.#pumpIn(openSince + backlog.pauseMs - clock());
-        void this.#run(chunk);
-      }
     }
     if (this.#inFlight === 0 && this.#chunks.isEmpty) this.#onIdle?.();
   }
@@ -182,7 +180,7 @@ export class Lane {
   #failed(error: Error, count: number): void {
     const { counts, log, subject, now, clock } = this.#options;
     this.#count('failed', count);
-    counts.lastError = error instanceof PlatformError ? error.message : INTERNAL_ERROR;
+    counts.lastError = shownFault(error);
     counts.lastErrorTime = new Date(now()).toISOString();
     let retryMs = 0;
     // Of tasks at once one counts.

@@ -25,6 +25,7 @@ import {
 } from '../../records/records.ts';
 import { JOB_RUNS_MAX } from '../limits.ts';
 import type { RecordParts } from '../records.ts';
+import { shownFault } from '../shown-fault.ts';
 import { leftOutTimes, nextRun } from './configuration.ts';
 import { type ExecutionParts, executeJob, type Outcome } from './execution.ts';
 import { allJobs, finishRemoval, removeRuns } from './jobs.ts';
@@ -59,7 +60,8 @@ const EXPIRY_MS = 3_600_000;
 /** Old runs that are removed in one command. */
 const EXPIRED_AT_ONCE = 200;
 
-const reasonOf = (error: unknown): string => {
+/** Why a run was ended that might have gone on. */
+const reasonOfEnd = (error: unknown): string => {
   const { name, message } = error as Error;
   return name === 'TimeoutError' ? `it took longer than ${RUN_MS_MAX / 1_000} s` : message;
 };
@@ -298,10 +300,8 @@ export class JobRunner {
     } catch (error) {
       log.warn({ err: error, tenant, jobId, number }, 'a run of a scoring job failed');
       // What was ended fails in its own way: the reason of the end counts.
-      outcome = {
-        status: 'Failure',
-        messages: [`The run failed: ${reasonOf(signal.aborted ? signal.reason : error)}.`],
-      };
+      const reason = signal.aborted ? reasonOfEnd(signal.reason) : shownFault(error);
+      outcome = { status: 'Failure', messages: [`The run failed: ${reason}.`] };
     }
     await lease.end();
     let ended: StoredRun | undefined;

@@ -15,6 +15,7 @@ import type { TrainedCluster } from '../../scoring-workers/training/clustering.t
 import type { Asker } from '../asker.ts';
 import { FILE_BYTES_MAX, SCORING_LIMIT, TRAININGS_AT_ONCE, TRAININGS_MAX } from '../limits.ts';
 import type { Guard, RecordParts } from '../records.ts';
+import { shownFault } from '../shown-fault.ts';
 import { inTurn, type ModelUpload, type Upload } from '../uploads.ts';
 
 export interface StoredTraining {
@@ -168,7 +169,8 @@ export class Trainings {
     } catch (error) {
       const isOwn = error instanceof PlatformError || error instanceof Refused || error instanceof BlobTooLarge;
       if (!isOwn) log.warn({ err: error, tenant, modelName }, 'a clustering model could not be trained');
-      const failed: StoredTraining = { ...started, status: 'FAILURE', errorMessage: (error as Error).message };
+      const errorMessage = error instanceof Refused ? error.message : shownFault(error);
+      const failed: StoredTraining = { ...started, status: 'FAILURE', errorMessage };
       await this.#end(records, tenant, failed).catch((failure: unknown) =>
         log.warn({ err: failure, tenant, modelName }, 'the end of a training could not be stored'),
       );

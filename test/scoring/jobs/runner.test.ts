@@ -206,3 +206,28 @@ t.test('long runs do not hold up all others', async (t) => {
   end();
   await runner.stop();
 });
+
+t.test('a fault of the server is not shown with its text', async (t) => {
+  const tenant = 3;
+  const { fake, runner, reads, warned } = setUp(true, [tenant]);
+  const errors = [new Error('ENOENT: /srv/millrace/data'), refusedBy('scoring/worker-lost')];
+  reads.before = async (collection) => {
+    const error = collection === SCORING_MODELS ? errors.shift() : undefined;
+    if (error !== undefined) throw error;
+  };
+  const messages: unknown[] = [];
+  for (const number of [1, 2]) {
+    fake.put(SCORING_RECORDS, jobRecordId(1), JSON.stringify({ ...DUE, lastNumber: number - 1 }), tenant);
+    runner.recordsChanged(tenant, [
+      { collection: SCORING_RECORDS, id: jobRecordId(1), expected: undefined, value: JSON.stringify(DUE) },
+    ]);
+    await runner.step();
+    await untilTurn('it has ended', () => runner.runningCount === 0);
+    messages.push(...JSON.parse(fake.get(SCORING_RECORDS, runRecordId(1, number), tenant) ?? '').messages);
+  }
+  t.match(messages, ['The run failed: internal error.', /^The run failed: .*scoring\/worker-lost/]);
+  t.same(
+    warned,
+    Array.from(messages, () => 'a run of a scoring job failed'),
+  );
+});

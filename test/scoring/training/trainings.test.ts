@@ -88,6 +88,13 @@ t.test('a model that is refused fails the training', async (t) => {
   t.rejects(trainings.clusters(records, TENANT, name), { code: 'scoring/model-not-found' });
 });
 
+t.test('a fault of the server is not shown with its text', async (t) => {
+  const { begin, trainings, records } = setUp(() => Promise.reject(new Error('ENOENT: /srv/millrace/data')));
+  const name = await begin(false);
+  await trainings.stop();
+  t.match(await trainings.load(records, TENANT, name), { status: 'FAILURE', errorMessage: /^internal error$/ });
+});
+
 t.test("a tenant's trainings do not hold up another's", async (t) => {
   const running = new Map<string, () => void>();
   const { begin, statusOf, trainings } = setUp((text) => new Promise((done) => running.set(text, () => done(TRAINED))));
