@@ -86,8 +86,12 @@ export interface JobRunnerOptions extends ExecutionParts, Omit<RecordParts, 'doc
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #loop = new BackgroundLoop();
-  /** When jobs are due, by tenant and job; tenants that are absent have not been read. */
+  /** When jobs are due, by tenant and job. */
   readonly #due = new Map<number, Map<number, number>>();
+  /** Tenants whose jobs have been read since the pass began. */
+  readonly #known = new Set<number>();
+  /** The tenant whose jobs are being read, and the changes of when they are due that were told meanwhile. */
+  #reading: { readonly tenant: number; readonly changed: Map<number, number | null> } | undefined;
   /** Runs under way, by tenant. */
   readonly #running = new Map<
     number,
@@ -99,6 +103,7 @@ export class JobRunner {
     }
   >();
   #passAt = 0;
+  #begunAt = Number.NEGATIVE_INFINITY;
   /** When runs of a tenant were looked at for their age. */
   readonly #expiredAt = new Map<number, number>();
 
@@ -134,6 +139,7 @@ export class JobRunner {
       const jobId = Number(id.slice(JOB_PREFIX.length));
       const jobs = this.#due.get(tenant);
       const nextAt = value === undefined ? null : (JSON.parse(value) as StoredJob).nextAt;
+      if (this.#reading?.tenant === tenant) this.#reading.changed.set(jobId, nextAt);
       if (nextAt === null) jobs?.delete(jobId);
       else jobs?.set(jobId, nextAt);
       const running = this.#running.get(tenant);
@@ -142,30 +148,49 @@ export class JobRunner {
     }
   }
 
-  /** Begins what is due. */
+  /** Begins what is due. What fails for one tenant is tried again in the next step, and holds up no other one. */
   async step(): Promise<void> {
-    const { tenants, isMine } = this.#options;
-    const now = this.#options.now();
-    if (now >= this.#passAt) {
-      this.#due.clear();
-      this.#passAt = now + PASS_MS;
+    const { tenants, isMine, now, log } = this.#options;
+    if (now() >= this.#passAt) {
+      this.#known.clear();
+      this.#passAt = now() + PASS_MS;
     }
+    const mine = new Set([...tenants()].filter((tenant) => isMine(tenant)));
+    for (const tenant of this.#due.keys()) if (!mine.has(tenant)) this.#due.delete(tenant);
+    const failed: number[] = [];
+    let failure: unknown;
+    const noteFailure = (tenant: number, error: unknown): void => {
+      failed.push(tenant);
+      failure ??= error;
+    };
+    for (const tenant of mine) {
+      if (this.#known.has(tenant) && this.#due.has(tenant)) continue;
+      // To read the jobs of many tenants takes long.
+      if (now() >= this.#begunAt + STEP_MS) await this.#beginDue(noteFailure);
+      await this.#read(tenant).catch((error: unknown) => noteFailure(tenant, error));
+    }
+    await this.#beginDue(noteFailure);
+    if (failed.length > 0)
+      log.warn(
+        { err: failure, tenant: failed[0], tenants: failed.length },
+        'jobs of tenants could not be read or begun; they are looked at again',
+      );
+  }
+
+  async #beginDue(noteFailure: (tenant: number, error: unknown) => void): Promise<void> {
+    const now = this.#options.now();
+    this.#begunAt = now;
     const due: { readonly tenant: number; readonly jobId: number; readonly at: number }[] = [];
-    for (const tenant of tenants()) {
-      if (!isMine(tenant)) {
-        this.#due.delete(tenant);
-        continue;
-      }
-      if (!this.#due.has(tenant)) await this.#read(tenant);
+    for (const [tenant, jobs] of this.#due) {
       if (this.#running.has(tenant)) continue;
-      const [first] = [...(this.#due.get(tenant) ?? [])].filter(([, at]) => at <= now).sort(([, a], [, b]) => a - b);
+      const [first] = [...jobs].filter(([, at]) => at <= now).sort(([, a], [, b]) => a - b);
       if (first !== undefined) due.push({ tenant, jobId: first[0], at: first[1] });
     }
     // What has been due longest goes first, whichever tenant it is of.
     due.sort((a, b) => a.at - b.at);
     for (const { tenant, jobId } of due) {
       if (!this.#hasRoom()) break;
-      await this.#begin(tenant, jobId);
+      await this.#begin(tenant, jobId).catch((error: unknown) => noteFailure(tenant, error));
     }
   }
 
@@ -177,23 +202,35 @@ export class JobRunner {
 
   /** Jobs of a tenant that came to this node; runs of an earlier process are over. */
   async #read(tenant: number): Promise<void> {
-    const due = new Map<number, number>();
-    this.#due.set(tenant, due);
-    const jobs = await allJobs(this.#options, tenant);
+    const jobs = await this.#readDue(tenant);
     for (const job of jobs) {
-      const { jobId, nextAt, lastNumber } = job;
-      if (job.isDeleted === true) {
-        await this.#finishRemoval(tenant, job);
-        continue;
-      }
-      if (nextAt !== null) due.set(jobId, nextAt);
-      if (lastNumber > 0 && this.#running.get(tenant)?.jobId !== jobId) await this.#endForgotten(tenant, job);
+      const { jobId, lastNumber } = job;
+      if (job.isDeleted === true) await this.#finishRemoval(tenant, job);
+      else if (lastNumber > 0 && this.#running.get(tenant)?.jobId !== jobId) await this.#endForgotten(tenant, job);
     }
+    this.#known.add(tenant);
     const now = this.#options.now();
     if (jobs.length === 0 || now < (this.#expiredAt.get(tenant) ?? 0) + EXPIRY_MS) return;
     this.#expiredAt.set(tenant, now);
     const credible = await this.#options.clock.read();
     if (credible !== undefined) await this.#expire(tenant, jobs, credible);
+  }
+
+  /** What was told of them while they were being read is newer. */
+  async #readDue(tenant: number): Promise<StoredJob[]> {
+    const changed = new Map<number, number | null>();
+    this.#reading = { tenant, changed };
+    try {
+      const jobs = await allJobs(this.#options, tenant);
+      const all = new Map(jobs.map(({ jobId, nextAt, isDeleted }) => [jobId, isDeleted === true ? null : nextAt]));
+      for (const [jobId, nextAt] of changed) all.set(jobId, nextAt);
+      const due = new Map<number, number>();
+      for (const [jobId, nextAt] of all) if (nextAt !== null) due.set(jobId, nextAt);
+      this.#due.set(tenant, due);
+      return jobs;
+    } finally {
+      this.#reading = undefined;
+    }
   }
 
   /** Runs whose events retention rules remove go with their results. */

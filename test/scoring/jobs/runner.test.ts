@@ -231,3 +231,35 @@ t.test('a fault of the server is not shown with its text', async (t) => {
     Array.from(messages, () => 'a run of a scoring job failed'),
   );
 });
+
+t.test("a store that fails for one tenant holds up no other one's jobs, and its own until it is back", async (t) => {
+  const tenants = [3, 4];
+  const { fake, runner, reads, warned } = setUp(true, tenants);
+  for (const tenant of tenants) fake.put(SCORING_RECORDS, jobRecordId(1), JSON.stringify(DUE), tenant);
+  const hasRun = (tenant: number, id = 1): boolean =>
+    fake.get(SCORING_RECORDS, runRecordId(id, 1), tenant) !== undefined;
+  reads.before = async (_collection, tenant) => {
+    if (tenant === 3) throw new Error('the store is away');
+  };
+  await runner.step();
+  t.same(
+    tenants.map((tenant) => hasRun(tenant)),
+    [false, true],
+  );
+  t.same(warned.filter((text) => text.includes('jobs of tenants')).length, 1);
+  // A job is told of while those of its tenant are being read; their list does not have it.
+  let calls = 0;
+  reads.before = async (_collection, tenant) => {
+    if (tenant !== 3) return;
+    calls += 1;
+    const value = JSON.stringify({ ...DUE, jobId: 2, nextAt: NOW - 1 });
+    if (calls === 1)
+      runner.recordsChanged(3, [{ collection: SCORING_RECORDS, id: jobRecordId(2), expected: undefined, value }]);
+    if (calls === 2) fake.put(SCORING_RECORDS, jobRecordId(2), value, 3);
+  };
+  await untilTurn('both jobs have run', async () => {
+    await runner.step();
+    return hasRun(3, 1) && hasRun(3, 2);
+  });
+  await runner.stop();
+});
