@@ -59,9 +59,10 @@ class Workers {
     this.#model = { name: 'bench', blob: 'bench', bytes, compiledBytes: bytes, isActive: true, createdAt: 0 };
   }
 
-  /** @param csv with a header @returns records a second */
-  async rate(csv: Uint8Array): Promise<number> {
+  /** @param csv with a header @returns records a second, and CPU time of all threads for each */
+  async rate(csv: Uint8Array): Promise<{ readonly perSecond: number; readonly micros: number }> {
     const begun = performance.now();
+    const before = process.cpuUsage();
     const asker = { tenant: 1, user: 'bench' };
     const { pieces } = await openBatch(
       this.#runs,
@@ -80,7 +81,8 @@ class Workers {
     let lines = -1;
     for await (const piece of pieces) for (const byte of piece) if (byte === 0x0a) lines += 1;
     if (lines !== RECORDS) throw new Error(`${lines} results of ${RECORDS} records`);
-    return (RECORDS * 1_000) / (performance.now() - begun);
+    const { user, system } = process.cpuUsage(before);
+    return { perSecond: (RECORDS * 1_000) / (performance.now() - begun), micros: (user + system) / RECORDS };
   }
 
   stop(): Promise<void> {
@@ -125,7 +127,7 @@ function csvOf(records: readonly Readonly<Record<string, number>>[]): Buffer {
 export const pmmlWorkers: Scenario = {
   name: WORKERS,
   standard: false,
-  columns: ['ratio', 'plainRatio', 'twoPerSecond', 'onePerSecond'],
+  columns: ['ratio', 'plainRatio', 'twoPerSecond', 'onePerSecond', 'twoMicros', 'oneMicros'],
   question: `a batch of ${RECORDS} records (CSV, 100 trees of depth 8) in two threads beside the same in one (ratio), in turn, and the same of threads with plain JavaScript (plainRatio: what a second core is worth); on two cores without other work`,
   run: async (context) => {
     const document = Buffer.from(forest().document);
@@ -136,11 +138,18 @@ export const pmmlWorkers: Scenario = {
     for (const threads of all) await threads.rate(csv);
     for (let round = 1; round <= context.rounds; round++) {
       context.progress(`${WORKERS}: round ${round}`);
-      const onePerSecond = await single.rate(csv);
-      const twoPerSecond = await both.rate(csv);
+      const { perSecond: onePerSecond, micros: oneMicros } = await single.rate(csv);
+      const { perSecond: twoPerSecond, micros: twoMicros } = await both.rate(csv);
       const plainOne = await plain.rate();
       const plainRatio = (await plainBoth.rate()) / plainOne;
-      const values = { ratio: twoPerSecond / onePerSecond, plainRatio, twoPerSecond, onePerSecond };
+      const values = {
+        ratio: twoPerSecond / onePerSecond,
+        plainRatio,
+        twoPerSecond,
+        onePerSecond,
+        twoMicros,
+        oneMicros,
+      };
       context.record({ scenario: WORKERS, subject: 'millrace', round, values });
     }
     await Promise.all(all.map((threads) => threads.stop()));
