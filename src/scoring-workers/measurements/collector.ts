@@ -1,7 +1,8 @@
 /** Gathers what a model makes of the measurements of one task. */
+import { keyAt, modeAt, OFFSET_TIME } from '../../ingest/journal/record-layout.ts';
 import type { OutputRecord } from '../pmml/engine.ts';
 import { type Measured, type OutputValue, type Plan, TEXT_CHARACTERS_MAX } from './plan.ts';
-import { PredictionWriter, type ScoredMeasurement } from './prediction-writer.ts';
+import { PredictionWriter } from './prediction-writer.ts';
 
 const NO_RECORDS = new Uint8Array();
 
@@ -33,18 +34,19 @@ export class Collector {
     this.#refused += 1;
   }
 
-  add(measurement: ScoredMeasurement, outputs: OutputRecord): void {
+  /** @param at of the MEASUREMENT record that was scored */
+  add(records: Buffer, at: number, outputs: OutputRecord): void {
     if (isRefused(outputs)) {
       this.addRefused();
       return;
     }
     this.#scored += 1;
-    if (this.#writer?.write(measurement, outputs) === false) this.#tooLarge += 1;
+    if (this.#writer?.write(records, at, outputs) === false) this.#tooLarge += 1;
     const { event, alarm } = this.#plan;
     if (event === undefined && alarm === undefined) return;
-    this.#sources.push(measurement.source);
-    this.#times.push(measurement.time);
-    this.#modes.push(measurement.mode);
+    this.#sources.push(keyAt(records, at));
+    this.#times.push(records.readDoubleLE(at + OFFSET_TIME));
+    this.#modes.push(modeAt(records, at));
     if (event !== undefined) this.#events.push(valueOf(outputs[event]));
     if (alarm !== undefined) this.#alarms.push(valueOf(outputs[alarm]));
   }

@@ -1,9 +1,16 @@
 /** Predictions as MEASUREMENT records of the device whose values they are about (docs/spec/scoring.md#bindings). */
 import { newMeasurementHead, writeMeasurementHead, writeValueHead } from '../../ingest/measurements/record.ts';
-import { OFFSET_TEXTS, VALUE_HEADER_BYTES } from '../../ingest/journal/record-layout.ts';
-import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import {
+  keyAt,
+  modeAt,
+  OFFSET_TEXTS,
+  OFFSET_TIME,
+  tenantAt,
+  VALUE_HEADER_BYTES,
+} from '../../ingest/journal/record-layout.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { OutputRecord } from '../pmml/engine.ts';
+import { NUMBER_BYTES_MAX, writeNumber, writeThreeDigits } from './digits.ts';
 import { copyName } from './names.ts';
 import {
   MARK,
@@ -18,43 +25,48 @@ const UTF8_BYTES_MAX = 3;
 const MS_PER_SECOND = 1_000;
 /** How a whole second ends. */
 const MILLISECONDS = '000Z';
-
-/** Whose values were scored. */
-export interface ScoredMeasurement {
-  readonly tenant: number;
-  readonly source: number;
-  /** ms since 1970. */
-  readonly time: number;
-  readonly mode: ProcessingMode;
-}
+const SOURCE_START = Buffer.from('Z","source":{"id":"');
+const VALUE_START = Buffer.from('{"value":');
+const COMMA = 0x2c;
+const OBJECT_END = 0x7d;
+/** Of a time in a document, with what is in front: years have up to six digits and a sign. */
+const TIME_BYTES_MAX = '{"time":"-000000-00-00T00:00:00.000'.length;
 
 export class PredictionWriter {
-  readonly #plan: PlannedMeasurement;
   readonly #head = newMeasurementHead();
   readonly #type: Buffer;
   readonly #fragment: Buffer;
   readonly #series: readonly Buffer[];
-  readonly #names: readonly string[];
-  readonly #start: string;
-  readonly #end: string;
-  readonly #numbers: number[] = [];
-  /** Of each number the place of its output. */
+  readonly #outputs: readonly string[];
+  /** Of each output its name as a member of the document, with the colon. */
+  readonly #names: readonly Buffer[];
+  /** Of the document what follows the source, and what follows the members. */
+  readonly #start: Buffer;
+  readonly #end: Buffer;
+  /** Of a record without its members and its source, and what a number takes beside its digits and names. */
+  readonly #fixedBytes: number;
+  readonly #valueBytes: number;
+  /** Of the record that is written: the outputs that it has, and of each the number, or the text of what is none. */
   readonly #places: number[] = [];
+  readonly #members: (number | string)[] = [];
   #bytes = Buffer.allocUnsafeSlow(BYTES_FIRST);
   #view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.length);
   #used = 0;
   #second = Number.NaN;
-  /** Up to the point before the milliseconds. */
-  #secondText = '';
+  /** How a document of this second begins, up to the point before the milliseconds. */
+  #timeStart = Buffer.alloc(0);
 
   constructor(plan: PlannedMeasurement) {
-    this.#plan = plan;
     this.#type = Buffer.from(plan.type);
     this.#fragment = Buffer.from(plan.fragment);
     this.#series = plan.outputs.map(({ series }) => Buffer.from(series));
-    this.#names = plan.outputs.map(({ series }) => JSON.stringify(series));
-    this.#start = `"},"type":${JSON.stringify(plan.type)},${JSON.stringify(plan.fragment)}:{`;
-    this.#end = `},"${MARK}":${plan.mark}}`;
+    this.#outputs = plan.outputs.map(({ name }) => name);
+    this.#names = plan.outputs.map(({ series }) => Buffer.from(`${JSON.stringify(series)}:`));
+    this.#start = Buffer.from(`"},"type":${JSON.stringify(plan.type)},${JSON.stringify(plan.fragment)}:{`);
+    this.#end = Buffer.from(`},"${MARK}":${plan.mark}}`);
+    const texts = this.#type.length + SOURCE_START.length + this.#start.length + this.#end.length;
+    this.#fixedBytes = OFFSET_TEXTS + TIME_BYTES_MAX + texts;
+    this.#valueBytes = VALUE_START.length + 1 + VALUE_HEADER_BYTES + this.#fragment.length;
     this.#head.typeLength = this.#type.length;
   }
 
@@ -65,75 +77,93 @@ export class PredictionWriter {
 
   /**
    * Numbers become series, all else members of the fragment; a missing output is left out.
+   * @param at of the MEASUREMENT record whose values were scored
    * @returns false for what has more than PREDICTION_BYTES_MAX, or is beyond PREDICTIONS_BYTES_MAX with those before it:
    * it is left out
    */
-  write({ tenant, source, time, mode }: ScoredMeasurement, outputs: OutputRecord): boolean {
-    const document = `{"time":"${this.#timeText(time)}","source":{"id":"${source}${this.#start}${this.#members(outputs)}${this.#end}`;
-    const documentAt = this.#used + OFFSET_TEXTS + this.#type.length;
-    let valueBytes = 0;
-    for (const place of this.#places)
-      valueBytes += VALUE_HEADER_BYTES + this.#fragment.length + (this.#series[place] as Buffer).length;
-    const otherBytes = documentAt - this.#used + valueBytes;
-    if (!this.#makeRoom(otherBytes, document)) return false;
+  write(records: Buffer, at: number, outputs: OutputRecord): boolean {
     const head = this.#head;
-    head.documentLength = this.#bytes.write(document, documentAt);
-    head.tenant = tenant;
-    head.source = source;
-    head.time = time;
-    head.mode = mode;
-    head.valueCount = this.#numbers.length;
-    const length = OFFSET_TEXTS + this.#type.length + head.documentLength + valueBytes;
-    const at = writeMeasurementHead(this.#view, this.#used, length, head);
-    copyName(this.#type, this.#bytes, at);
-    this.#writeValues(documentAt + head.documentLength);
-    this.#used += length;
+    head.tenant = tenantAt(records, at);
+    head.source = keyAt(records, at);
+    head.time = records.readDoubleLE(at + OFFSET_TIME);
+    head.mode = modeAt(records, at);
+    this.#take(outputs);
+    if (!this.#makeRoom()) return false;
+    const documentAt = this.#used + OFFSET_TEXTS + this.#type.length;
+    const valuesAt = this.#writeDocument(documentAt);
+    head.documentLength = valuesAt - documentAt;
+    const end = this.#writeValues(valuesAt);
+    const typeAt = writeMeasurementHead(this.#view, this.#used, end - this.#used, head);
+    copyName(this.#type, this.#bytes, typeAt);
+    this.#used = end;
     return true;
   }
 
-  /** Measurements of one task are mostly of one second, whose text is kept: making one costs as much as a small model. */
-  #timeText(ms: number): string {
-    const second = Math.floor(ms / MS_PER_SECOND);
+  #take(outputs: OutputRecord): void {
+    this.#places.length = 0;
+    this.#members.length = 0;
+    this.#head.valueCount = 0;
+    for (let place = 0; place < this.#outputs.length; place += 1) {
+      const value = outputs[this.#outputs[place] as string];
+      if (value === null || value === undefined) continue;
+      const isNumber = typeof value === 'number';
+      this.#places.push(place);
+      this.#members.push(isNumber ? value : memberText(value));
+      if (isNumber) this.#head.valueCount += 1;
+    }
+  }
+
+  /** Most of what is written are the same bytes for each record, and digits. @returns the offset behind it */
+  #writeDocument(from: number): number {
+    const bytes = this.#bytes;
+    const { source, time } = this.#head;
+    const second = Math.floor(time / MS_PER_SECOND);
+    // Measurements of one task are mostly of one second.
     if (second !== this.#second) {
       this.#second = second;
-      this.#secondText = formatTime(second * MS_PER_SECOND).slice(0, -MILLISECONDS.length);
+      const text = formatTime(second * MS_PER_SECOND).slice(0, -MILLISECONDS.length);
+      this.#timeStart = Buffer.from(`{"time":"${text}`);
     }
-    return `${this.#secondText}${String(ms - second * MS_PER_SECOND).padStart(3, '0')}Z`;
-  }
-
-  #members(outputs: OutputRecord): string {
-    this.#numbers.length = 0;
-    this.#places.length = 0;
-    let members = '';
-    this.#plan.outputs.forEach(({ name }, place) => {
-      const value = outputs[name];
-      if (value === null || value === undefined) return;
-      if (typeof value === 'number') {
-        this.#numbers.push(value);
-        this.#places.push(place);
+    let at = copyName(this.#timeStart, bytes, from);
+    at = writeThreeDigits(time - second * MS_PER_SECOND, bytes, at);
+    at = copyName(SOURCE_START, bytes, at);
+    at = writeNumber(source, bytes, at);
+    at = copyName(this.#start, bytes, at);
+    for (let index = 0; index < this.#places.length; index += 1) {
+      if (index > 0) bytes[at++] = COMMA;
+      at = copyName(this.#names[this.#places[index] as number] as Buffer, bytes, at);
+      const member = this.#members[index] as number | string;
+      if (typeof member === 'string') {
+        at += bytes.write(member, at);
+        continue;
       }
-      const text = typeof value === 'number' ? `{"value":${value}}` : memberText(value);
-      members += `${members === '' ? '' : ','}${this.#names[place]}:${text}`;
-    });
-    return members;
+      at = copyName(VALUE_START, bytes, at);
+      at = writeNumber(member, bytes, at);
+      bytes[at++] = OBJECT_END;
+    }
+    return copyName(this.#end, bytes, at);
   }
 
-  #writeValues(from: number): void {
+  /** @returns the offset behind them */
+  #writeValues(from: number): number {
     let at = from;
     const { length } = this.#fragment;
-    for (let index = 0; index < this.#numbers.length; index += 1) {
+    for (let index = 0; index < this.#places.length; index += 1) {
+      const member = this.#members[index] as number | string;
+      if (typeof member === 'string') continue;
       const series = this.#series[this.#places[index] as number] as Buffer;
-      at = writeValueHead(this.#view, at, this.#numbers[index] as number, length, series.length, 0);
+      at = writeValueHead(this.#view, at, member, length, series.length, 0);
       at = copyName(this.#fragment, this.#bytes, at);
       at = copyName(series, this.#bytes, at);
     }
+    return at;
   }
 
-  /** The text is measured only near a bound. @returns false where there is none */
-  #makeRoom(otherBytes: number, document: string): boolean {
+  /** Texts and numbers are measured only near a bound. @returns false where there is no room */
+  #makeRoom(): boolean {
     const free = Math.min(PREDICTION_BYTES_MAX, PREDICTIONS_BYTES_MAX - this.#used);
-    let bytes = otherBytes + document.length * UTF8_BYTES_MAX;
-    if (bytes > free) bytes = otherBytes + Buffer.byteLength(document);
+    let bytes = this.#bytesOf(lengthMax);
+    if (bytes > free) bytes = this.#bytesOf(lengthOf);
     if (bytes > free) return false;
     if (this.#used + bytes <= this.#bytes.length) return true;
     const grown = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#used + bytes));
@@ -142,7 +172,24 @@ export class PredictionWriter {
     this.#view = new DataView(grown.buffer, grown.byteOffset, grown.length);
     return true;
   }
+
+  /** Of the record, at most. */
+  #bytesOf(length: (member: number | string) => number): number {
+    let bytes = this.#fixedBytes + length(this.#head.source);
+    for (let index = 0; index < this.#places.length; index += 1) {
+      const member = this.#members[index] as number | string;
+      const place = this.#places[index] as number;
+      bytes += (this.#names[place] as Buffer).length + length(member) + 1;
+      if (typeof member === 'number') bytes += this.#valueBytes + (this.#series[place] as Buffer).length;
+    }
+    return bytes;
+  }
 }
+
+const lengthMax = (member: number | string): number =>
+  typeof member === 'number' ? NUMBER_BYTES_MAX : member.length * UTF8_BYTES_MAX;
+
+const lengthOf = (member: number | string): number => Buffer.byteLength(String(member));
 
 function memberText(value: unknown): string {
   if (typeof value === 'boolean') return String(value);

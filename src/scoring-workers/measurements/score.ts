@@ -1,18 +1,9 @@
 /** Scores measurements as the journal has them. */
-import { keyAt, modeAt, nextAt, OFFSET_TIME, tenantAt } from '../../ingest/journal/record-layout.ts';
+import { nextAt } from '../../ingest/journal/record-layout.ts';
 import type { OutputRecord, ScoringModel } from '../pmml/engine.ts';
 import { Collector } from './collector.ts';
 import { InputReader } from './input-reader.ts';
 import type { Measured, Plan } from './plan.ts';
-import type { ScoredMeasurement } from './prediction-writer.ts';
-
-/** What predictions take over from the measurement. */
-export const scoredAt = (records: Buffer, at: number): ScoredMeasurement => ({
-  tenant: tenantAt(records, at),
-  source: keyAt(records, at),
-  time: records.readDoubleLE(at + OFFSET_TIME),
-  mode: modeAt(records, at),
-});
 
 /** @param scored is called after each record: the model's last prediction is that of it */
 export function scoreMeasurements(
@@ -34,7 +25,7 @@ export function scoreMeasurements(
     model.begin();
     const output = model.apply(input);
     scored(output);
-    collector.add(scoredAt(bytes, at), output);
+    collector.add(bytes, at, output);
   }
   return collector.measured;
 }

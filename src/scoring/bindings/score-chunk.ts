@@ -4,8 +4,6 @@ import { PlatformError } from '../../model/errors.ts';
 import { Collector } from '../../scoring-workers/measurements/collector.ts';
 import { InputReader } from '../../scoring-workers/measurements/input-reader.ts';
 import type { Measured, Plan } from '../../scoring-workers/measurements/plan.ts';
-import type { ScoredMeasurement } from '../../scoring-workers/measurements/prediction-writer.ts';
-import { scoredAt } from '../../scoring-workers/measurements/score.ts';
 import type { OnnxDescription } from '../../scoring-workers/onnx/tasks.ts';
 import type { InputRecord, OutputRecord } from '../../scoring-workers/pmml/engine.ts';
 import type { OnnxScoring } from '../onnx/onnx-scoring.ts';
@@ -60,12 +58,12 @@ type Apply = (inputs: readonly InputRecord[]) => Promise<readonly (OutputRecord 
 async function scoreRows(records: Buffer, plan: Plan, apply: Apply): Promise<Measured> {
   const reader = new InputReader(plan);
   const collector = new Collector(plan);
-  const complete: { readonly measurement: ScoredMeasurement; readonly input: InputRecord }[] = [];
+  const complete: { readonly at: number; readonly input: InputRecord }[] = [];
   for (let at = 0; at < records.length; at = nextAt(records, at)) {
     const input = reader.read(records, at);
     if (input === undefined) collector.addIncomplete();
     // The reader's record is that of the next measurement then.
-    else complete.push({ measurement: scoredAt(records, at), input: { ...input } });
+    else complete.push({ at, input: { ...input } });
   }
   if (complete.length === 0) return collector.measured;
   const outputs = await appliedInParts(
@@ -73,10 +71,10 @@ async function scoreRows(records: Buffer, plan: Plan, apply: Apply): Promise<Mea
     apply,
     { faultsLeft: FAULTS_MAX },
   );
-  for (const [index, { measurement }] of complete.entries()) {
+  for (const [index, { at }] of complete.entries()) {
     const output = outputs[index];
     if (output === undefined) collector.addRefused();
-    else collector.add(measurement, output);
+    else collector.add(records, at, output);
   }
   return collector.measured;
 }
