@@ -65,6 +65,12 @@ t.test('times are in ISO order and in one zone, over changes of the clock', asyn
     ['UTC', 'Asia/Kolkata', 'America/St_Johns'].map((zone) => offsetText(ms, zone)),
     ['UTC', 'UTC+05:30', 'UTC−03:30'],
   );
+  t.equal(fullTime(0, 'Africa/Monrovia'), '1969-12-31 23:15:30', 'an offset with seconds');
+  const change = Date.parse('2026-10-25T01:00:00Z');
+  t.same(
+    [shortTime(change - 1, { zone: 'Europe/Berlin', now: change }), fullTime(change, 'Europe/Berlin')],
+    ['02:59:59', '2026-10-25 02:00:00'],
+  );
   const iso = (text: string, zone: string): string | undefined => {
     const instant = instantOf(text, zone);
     return instant === undefined ? undefined : new Date(instant).toISOString();

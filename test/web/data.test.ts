@@ -86,6 +86,15 @@ t.test('ticks are round times of the wall, also where clocks change', async (t) 
   const spring = Date.parse('2026-03-08T05:00:00Z');
   const american = timeTicks(spring, spring + 23 * 3_600_000, { countMax: 9, zone: 'America/New_York' });
   t.equal((american.times[1] - american.times[0]) / 3_600_000, 2, 'the night had an hour less');
+  const back = Date.parse('2026-10-25T01:10:00Z');
+  const hour = timeTicks(back - 3_600_000, back, { countMax: 5, zone: 'Europe/Berlin' });
+  t.same(tickTexts(hour, 'Europe/Berlin'), ['02:15\n2026-10-25', '02:30', '02:45', '02:00'], 'both of two same hours');
+  const seconds = timeTicks(back, back + 10_000, { countMax: 5, zone: 'Europe/Berlin' });
+  t.same(
+    seconds.times,
+    [0, 2, 4, 6, 8, 10].map((second) => back + second * 1_000),
+  );
+  t.equal(tickTexts(seconds, 'Europe/Berlin')[1], '02:10:02');
   const years = timeTicks(0, 5 * 365 * 86_400_000, { countMax: 6, zone: 'UTC' });
   t.same(tickTexts(years, 'UTC').slice(0, 2), ['1970-01', '1971-01']);
 });

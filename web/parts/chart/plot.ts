@@ -4,6 +4,7 @@ import { shownZone } from '../../core/time/time.ts';
 import { DASHES, STYLES, scaleOf, valueText } from './model.ts';
 import type { Rows } from './model.ts';
 import { tickTexts, timeTicks } from './ticks.ts';
+import type { Ticks } from './ticks.ts';
 
 const FONT_PX = 12;
 /** Room of a label of the axis of time. */
@@ -92,7 +93,8 @@ export class Plot {
   readonly #options: PlotOptions;
   #range: readonly [number, number];
   #rows: Rows;
-  #isFrameAsked = false;
+  /** Names as they fit beside the chart, until its width is another. */
+  readonly #names = new Map<string, string>();
 
   constructor(box: HTMLElement, rows: Rows, range: readonly [number, number], options: PlotOptions) {
     this.#options = options;
@@ -101,19 +103,15 @@ export class Plot {
     this.#plot = new UPlot(this.#uplotOptions(readColours(box)), this.#filled() as UPlot.AlignedData, box);
   }
 
-  /** Draws the rows with the next frame. */
+  /** Draws the rows before the next frame is shown. */
   update(rows: Rows, range: readonly [number, number]): void {
     this.#rows = rows;
     this.#range = range;
-    if (this.#isFrameAsked) return;
-    this.#isFrameAsked = true;
-    requestAnimationFrame(() => {
-      this.#isFrameAsked = false;
-      this.#plot.setData(this.#filled() as UPlot.AlignedData);
-    });
+    this.#plot.setData(this.#filled() as UPlot.AlignedData);
   }
 
   resize(width: number, height: number): void {
+    this.#names.clear();
     this.#plot.setSize({ width, height });
   }
 
@@ -203,20 +201,20 @@ export class Plot {
   }
 
   #timeAxis({ muted, border }: Colours): UPlot.Axis {
-    const ticks = (from: number, to: number, width: number): ReturnType<typeof timeTicks> =>
-      timeTicks(from, to, { countMax: Math.floor(width / TICK_PX), zone: shownZone() });
+    let ticks: Ticks = { times: [], stepMs: 0 };
     return {
       stroke: muted,
       font: FONT,
       size: 44,
       grid: { stroke: border, width: 1 },
       ticks: { stroke: border, width: 1, size: 4 },
-      splits: (plot, _, from, to) => [...ticks(from, to, plot.bbox.width / UPlot.pxRatio).times],
-      values: (plot, splits) => {
-        const { min = 0, max = 0 } = plot.scales['x'];
-        const { stepMs } = ticks(min, max, plot.bbox.width / UPlot.pxRatio);
-        return [...tickTexts({ times: splits, stepMs }, shownZone())];
+      splits: (plot, _, from, to) => {
+        const countMax = Math.floor(plot.bbox.width / UPlot.pxRatio / TICK_PX);
+        ticks = timeTicks(from, to, { countMax, zone: shownZone() });
+        return [...ticks.times];
       },
+      // Asked for behind its splits.
+      values: (_, times) => [...tickTexts({ times, stepMs: ticks.stepMs }, shownZone())],
     };
   }
 
@@ -259,7 +257,9 @@ export class Plot {
     const room = plot.width * UPlot.pxRatio - left;
     for (const { name, style, y } of names) {
       ctx.fillStyle = strokeOf(style);
-      ctx.fillText(shortened(ctx, name, room), left, y);
+      const text = this.#names.get(name) ?? shortened(ctx, name, room);
+      this.#names.set(name, text);
+      ctx.fillText(text, left, y);
     }
     ctx.restore();
   }

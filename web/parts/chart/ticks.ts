@@ -1,5 +1,5 @@
 /** Ticks of the axis of time: round times of the wall in the shown zone, also where clocks are put forward or back. */
-import { dayOf, offsetMinutes, shortTime } from '../../core/time/time.ts';
+import { fullTime, offsetMinutes } from '../../core/time/time.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -38,9 +38,15 @@ export function timeTicks(fromMs: number, toMs: number, { countMax, zone }: { co
   const first = wallOf(fromMs, zone);
   if (stepMs !== undefined) {
     const times: number[] = [];
-    const end = wallOf(toMs, zone) + HOUR_MS;
-    for (let wall = Math.floor(first / stepMs) * stepMs; wall <= end; wall += stepMs)
-      times.push(instantOfWall(wall, zone));
+    const begin = Math.floor(first / stepMs) * stepMs;
+    if (stepMs < HOUR_MS) {
+      // Clocks change by half an hour or more: shorter steps go on, through both of two same hours.
+      for (let ms = begin - (first - fromMs); ms <= toMs; ms += stepMs) times.push(ms);
+    } else {
+      // Where clocks are put back in the range, its first part has later times of the wall.
+      const end = Math.max(wallOf(toMs, zone), toMs + first - fromMs);
+      for (let wall = begin; wall <= end; wall += stepMs) times.push(instantOfWall(wall, zone));
+    }
     return { times: inRange(times), stepMs };
   }
   const months = MONTH_STEPS.find((count) => count * MONTH_MS >= least) ?? MONTH_STEPS[MONTH_STEPS.length - 1];
@@ -56,13 +62,12 @@ export function timeTicks(fromMs: number, toMs: number, { countMax, zone }: { co
 export function tickTexts({ times, stepMs }: Ticks, zone: string): readonly string[] {
   let day = '';
   return times.map((ms) => {
-    const today = dayOf(ms, zone);
+    const [today, time] = fullTime(ms, zone).split(' ');
     const isNew = today !== day;
     day = today;
     if (stepMs >= MONTH_MS) return today.slice(0, 7);
     if (stepMs >= DAY_MS) return today.slice(5);
-    const time = shortTime(ms, { zone, now: ms });
-    const text = stepMs < MINUTE_MS ? time : time.slice(0, 5);
+    const text = time.slice(0, stepMs < MINUTE_MS ? 8 : 5);
     return isNew ? `${text}\n${today}` : text;
   });
 }
