@@ -1,5 +1,6 @@
 /** The points of a chart as a table, newest first, in pages. */
-import { useState } from 'preact/hooks';
+import type { ReadonlySignal } from '@preact/signals';
+import { useMemo, useState } from 'preact/hooks';
 import { fullTime } from '../../core/time/time.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../button.tsx';
@@ -10,6 +11,7 @@ import type { Column } from '../table.tsx';
 import { valueText } from './model.ts';
 import type { ChartSeries } from './model.ts';
 import { words as chartWords } from './text.ts';
+import type { Span } from './use-series.ts';
 
 interface Row {
   readonly ms: number;
@@ -32,14 +34,15 @@ export function tableRows(series: readonly ChartSeries[]): readonly Row[] {
 export interface ChartTableProps {
   readonly label: string;
   readonly series: readonly ChartSeries[];
+  readonly span: ReadonlySignal<Span>;
   /** Single values: minimum and maximum are the value. */
   readonly isSingle: boolean;
 }
 
-export function ChartTable({ label, series, isSingle }: ChartTableProps) {
+export function ChartTable({ label, series, span, isSingle }: ChartTableProps) {
   const words = chartWords();
   const [page, setPage] = useState(0);
-  const rows = tableRows(series);
+  const rows = useMemo(() => tableRows(series), [series, span.value]);
   const first = Math.min(page, Math.max(Math.ceil(rows.length / PAGE_SIZE) - 1, 0)) * PAGE_SIZE;
   const shown = rows.slice(first, first + PAGE_SIZE);
   const columns: readonly Column<Row>[] = [

@@ -3,9 +3,9 @@
  * mouse and keyboard, zoom by dragging. The list below it has the same in words.
  */
 import { useSignal } from '@preact/signals';
-import type { Signal } from '@preact/signals';
+import type { ReadonlySignal, Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
-import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { now } from '../../core/time/clock.ts';
 import { fullTime, shownZone } from '../../core/time/time.ts';
 import { preferences } from '../../core/preferences.ts';
@@ -15,6 +15,7 @@ import { DASHES, STYLES, nearest, rangeOf, rowsOf, valueText } from './model.ts'
 import type { ChartAlarm, ChartSeries } from './model.ts';
 import type { Plot, PlotArea } from './plot.ts';
 import { words as chartWords } from './text.ts';
+import type { Span } from './use-series.ts';
 
 export const CHART_HEIGHT = 240;
 const PAGE_STEP = 10;
@@ -25,10 +26,7 @@ export interface ChartProps {
   readonly label: string;
   readonly unit: string;
   readonly series: readonly ChartSeries[];
-  /** Changes with every change of the points, which stay in their arrays. */
-  readonly version: number;
-  readonly fromMs: number;
-  readonly toMs: number;
+  readonly span: ReadonlySignal<Span>;
   readonly alarms?: readonly ChartAlarm[];
   readonly height?: number;
   readonly syncKey?: string;
@@ -49,7 +47,6 @@ interface ReadoutProps {
   readonly unit: string;
   readonly cursor: Signal<number | undefined>;
   readonly rangeMs: number;
-  readonly version: number;
 }
 
 /** Name, value under the cursor or last value, and range of each series. */
@@ -121,7 +118,9 @@ function useIsDark(): boolean {
 type MakePlot = typeof import('./plot.ts')['Plot'];
 
 export function Chart(props: ChartProps) {
-  const { label, unit, series, version, fromMs, toMs, alarms = [], height = CHART_HEIGHT, syncKey } = props;
+  const { label, unit, series, alarms = [], height = CHART_HEIGHT, syncKey } = props;
+  const span = props.span.value;
+  const { fromMs, toMs } = span;
   const words = chartWords();
   const [box, width] = useWidth<HTMLDivElement>();
   const [Make, setMake] = useState<{ readonly plot: MakePlot }>();
@@ -134,7 +133,7 @@ export function Chart(props: ChartProps) {
   latest.current = props;
   const isDark = useIsDark();
   const id = useId();
-  const rows = useMemo(() => rowsOf(series.map(({ data }) => data)), [series, version]);
+  const rows = useMemo(() => rowsOf(series.map(({ data }) => data)), [series, span]);
 
   useEffect(() => {
     let isHere = true;
@@ -173,8 +172,8 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     if (width > 0) plot.current?.resize(width, height);
   }, [width, height]);
-  // The line of the moment moves too.
-  useEffect(() => plot.current?.update(rows, [fromMs, toMs]), [rows, fromMs, toMs, now.value]);
+  // In the frame that the values come with. The line of the moment moves too.
+  useLayoutEffect(() => plot.current?.update(rows, [fromMs, toMs]), [rows, now.value]);
 
   const tell = (ms: number): void => {
     plot.current?.showCursor(ms);
@@ -233,7 +232,7 @@ export function Chart(props: ChartProps) {
         {rows[0].length === 0 && <p class="chart-empty muted">{words.noValues}</p>}
       </div>
       <AlarmMarks alarms={alarms} fromMs={fromMs} toMs={toMs} area={area} />
-      <Readout series={series} unit={unit} cursor={cursor} rangeMs={toMs - fromMs} version={version} />
+      <Readout series={series} unit={unit} cursor={cursor} rangeMs={toMs - fromMs} />
       <p class="visually-hidden" id={`${id}-keys`}>
         {words.keys}
       </p>

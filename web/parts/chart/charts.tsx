@@ -42,7 +42,9 @@ export function groupsOf(series: readonly ChartSeries[]): readonly Group[] {
   );
 }
 
-export function Charts({ view, refs, nameOf, interval, isTable, alarms = [], onZoom }: ChartsProps) {
+const NO_ALARMS: readonly ChartAlarm[] = [];
+
+export function Charts({ view, refs, nameOf, interval, isTable, alarms = NO_ALARMS, onZoom }: ChartsProps) {
   const syncKey = useId();
   return (
     <With loaded={view.loaded}>
@@ -64,16 +66,20 @@ export function Charts({ view, refs, nameOf, interval, isTable, alarms = [], onZ
             {groups.map(({ unit, series }) => {
               const label = series.map(({ name }) => name).join(', ');
               return isTable ? (
-                <ChartTable key={label} label={label} series={series} isSingle={intervalMs(interval) === 0} />
+                <ChartTable
+                  key={label}
+                  label={label}
+                  series={series}
+                  span={view.span}
+                  isSingle={intervalMs(interval) === 0}
+                />
               ) : (
                 <Chart
                   key={series.map(({ key }) => key).join(' ')}
                   label={label}
                   unit={unit}
                   series={series}
-                  version={view.version}
-                  fromMs={view.fromMs}
-                  toMs={view.toMs}
+                  span={view.span}
                   alarms={alarms}
                   height={height}
                   syncKey={syncKey}

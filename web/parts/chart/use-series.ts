@@ -1,9 +1,12 @@
 /** The points of several series over a range of time, with what comes live at its end. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { computed, useSignal } from '@preact/signals';
+import type { ReadonlySignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { ApiError } from '../../core/api/error.ts';
 import { asApiError, useLoaded } from '../../core/api/request.ts';
 import type { Loaded } from '../../core/api/request.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
+import { useSoon } from '../../core/live/pace.ts';
 import { appendValue, dropBefore, readSeries, seriesKey, valueIn } from '../../core/server/series.ts';
 import type { SeriesData, SeriesRef, SeriesRequest } from '../../core/server/series.ts';
 import { now } from '../../core/time/clock.ts';
@@ -21,13 +24,16 @@ export interface SeriesRead {
   readonly failed: readonly { readonly ref: SeriesRef; readonly error: ApiError }[];
 }
 
-export interface SeriesView {
-  readonly loaded: Loaded<SeriesRead>;
-  /** Changes with every change of the points, which stay in their arrays. */
-  readonly version: number;
+/** The range as it is now. Another one tells that the points have changed, which stay in their arrays. */
+export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
-  readonly isLive: boolean;
+}
+
+export interface SeriesView {
+  readonly loaded: Loaded<SeriesRead>;
+  /** Changes up to ten times a second while values come: only what draws points reads it, others `peek`. */
+  readonly span: ReadonlySignal<Span>;
 }
 
 export interface SeriesQuery {
@@ -39,6 +45,8 @@ export interface SeriesQuery {
 
 /** What comes while the server answers may be missing in its answer: it is asked once more after this time. */
 const AGAIN_MS = 1_000;
+/** From one drawing of live values to the next. */
+const DRAW_MS = 100;
 
 /** At most `AT_ONCE` at a time, in their order. @throws ApiError when none can be read. */
 async function readAll(requests: readonly SeriesRequest[], signal: AbortSignal): Promise<SeriesRead> {
@@ -60,7 +68,10 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
   const { from, to } = range;
   const isLive = to === '' || to === 'now';
   const keys = refs.map(seriesKey).join(' ');
-  const [version, setVersion] = useState(0);
+  const drawnMs = useSignal(0);
+  const draw = useSoon(() => {
+    drawnMs.value = Date.now();
+  }, DRAW_MS);
   const loaded = useLoaded<SeriesRead>(
     interval === undefined
       ? undefined
@@ -91,7 +102,7 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
             isChanged = appendValue(data, found.ms, found.value, intervalMs(interval ?? '')) || isChanged;
         }
       }
-      if (isChanged) setVersion((before) => before + 1);
+      if (isChanged) draw();
     },
     onGap: loaded.reload,
   });
@@ -101,11 +112,17 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
     const timer = setTimeout(loaded.reload, AGAIN_MS);
     return () => clearTimeout(timer);
   }, [loaded.isLoading]);
-  const moment = isLive ? Math.max(now.value, Date.now()) : now.value;
-  const fromMs = resolveTime(from, moment) ?? 0;
-  const toMs = resolveTime(to, moment) ?? moment;
+  const span = useMemo(() => {
+    const readMs = Date.now();
+    return computed<Span>(() => {
+      const moment = isLive ? Math.max(now.value, drawnMs.value, readMs) : now.value;
+      return { fromMs: resolveTime(from, moment) ?? 0, toMs: resolveTime(to, moment) ?? moment };
+    });
+  }, [from, to, loaded.data]);
+  const { value: tick } = now;
   useEffect(() => {
+    const { fromMs } = span.peek();
     for (const data of loaded.data?.points.values() ?? []) dropBefore(data, fromMs - intervalMs(interval ?? ''));
-  }, [fromMs, loaded.data]);
-  return { loaded, version, fromMs, toMs, isLive };
+  }, [tick, span, loaded.data]);
+  return { loaded, span };
 }

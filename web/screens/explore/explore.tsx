@@ -111,7 +111,7 @@ export default function Explore() {
             </Button>
             <CopyAs
               request={{
-                path: seriesPath({ ...refs[0], fromMs: view.fromMs, toMs: view.toMs, interval: interval ?? '' }),
+                path: seriesPath({ ...refs[0], ...view.span.peek(), interval: interval ?? '' }),
               }}
               user={userWithTenant()}
               absoluteUrl={() =>

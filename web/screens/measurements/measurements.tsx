@@ -7,6 +7,7 @@ import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
 import { listAlarms } from '../../core/server/alarm.ts';
+import type { Alarm } from '../../core/server/alarm.ts';
 import { download, exportPath } from '../../core/server/exports.ts';
 import type { ExportFormat } from '../../core/server/exports.ts';
 import { nameOf } from '../../core/server/managed-object.ts';
@@ -20,6 +21,7 @@ import { flagParameter, listParameter, textParameter, useUrlState, writeState } 
 import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { Charts } from '../../parts/chart/charts.tsx';
+import type { ChartAlarm } from '../../parts/chart/model.ts';
 import { useWidth } from '../../parts/chart/chart.tsx';
 import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
@@ -51,6 +53,14 @@ const curlOfFirst = (id: string): string =>
   -H 'Content-Type: application/json' \\
   -d '{"source":{"id":"${id}"},"time":"${new Date().toISOString()}","type":"c8y_Water","c8y_Water":{"T":{"value":61.5,"unit":"C"}}}'`;
 
+const markOf = ({ id, time, severity, text }: Alarm): ChartAlarm => ({
+  id,
+  ms: Date.parse(time),
+  severity,
+  text,
+  href: href('/alarms/:id', { id }),
+});
+
 interface ContentProps {
   readonly device: ManagedObject;
   readonly supported: readonly string[];
@@ -76,6 +86,7 @@ function Content({ device, supported }: ContentProps) {
     (signal) => listAlarms({ source: device.id, ...rangeQuery(range) }, { pageSize: ALARMS_SHOWN, signal }),
     [device.id, from, to],
   );
+  const marks = useMemo(() => (alarms.data ?? []).map(markOf), [alarms.data]);
   const reloadAlarms = useSoon(alarms.reload);
   useLive([`/alarms/${device.id}`], { onMessages: reloadAlarms, onGap: reloadAlarms });
   const toggle = (series: string, isOn: boolean): void => {
@@ -96,7 +107,7 @@ function Content({ device, supported }: ContentProps) {
     });
     saveFile(`${nameOf(device)}-shown.csv`, new Blob([shownCsv(shown)], { type: 'text/csv' }));
   };
-  const request = { ...refs[0], fromMs: view.fromMs, toMs: view.toMs, interval: interval ?? '' };
+  const request = { ...refs[0], ...view.span.peek(), interval: interval ?? '' };
   return (
     <>
       <FilterBar>
@@ -151,13 +162,7 @@ function Content({ device, supported }: ContentProps) {
           nameOf={({ series }) => series}
           interval={interval ?? ''}
           isTable={table}
-          alarms={(alarms.data ?? []).map((alarm) => ({
-            id: alarm.id,
-            ms: Date.parse(alarm.time),
-            severity: alarm.severity,
-            text: alarm.text,
-            href: href('/alarms/:id', { id: alarm.id }),
-          }))}
+          alarms={marks}
           onZoom={(first, last) =>
             set({ from: new Date(first).toISOString(), to: new Date(last).toISOString() }, { isStep: true })
           }
