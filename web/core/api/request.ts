@@ -1,5 +1,5 @@
 /** What a screen asks the server for: loads when the inputs change, gives up when the screen is left. */
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, isAborted } from './error.ts';
 
 export interface Loaded<T> {
@@ -21,6 +21,16 @@ export const asApiError = (error: unknown): ApiError =>
     ? error
     : new ApiError({ status: 0, error: 'console', message: String(error), method: '', url: location.href });
 
+interface State<T> {
+  readonly data: T | undefined;
+  readonly error: ApiError | undefined;
+  readonly isLoading: boolean;
+}
+
+/** The state before where it says the same: its component need not render again. */
+const unlessSame = <T>(before: State<T>, next: State<T>): State<T> =>
+  before.data === next.data && before.error === next.error && before.isLoading === next.isLoading ? before : next;
+
 /**
  * @param load asks the server; it gets the signal that ends it. `undefined` in its place asks for nothing.
  * @param inputs what the answer depends on: another value asks again.
@@ -29,11 +39,7 @@ export function useLoaded<T>(
   load: ((signal: AbortSignal) => Promise<T>) | undefined,
   inputs: readonly unknown[],
 ): Loaded<T> {
-  const [state, setState] = useState<{ data: T | undefined; error: ApiError | undefined; isLoading: boolean }>({
-    data: undefined,
-    error: undefined,
-    isLoading: load !== undefined,
-  });
+  const [state, setState] = useState<State<T>>({ data: undefined, error: undefined, isLoading: load !== undefined });
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
@@ -42,23 +48,23 @@ export function useLoaded<T>(
     isAgain: false,
     inputs: undefined,
   });
-  useEffect(() => {
+  // Before the paint: an effect behind it would begin the request some frames later.
+  useLayoutEffect(() => {
     const known = own.current;
     known.beganMs = 0;
     known.isAgain = false;
     if (latest.current === undefined) {
-      setState({ data: undefined, error: undefined, isLoading: false });
+      setState((before) => unlessSame(before, { data: undefined, error: undefined, isLoading: false }));
       return undefined;
     }
     const control = new AbortController();
     known.beganMs = Date.now();
     // What is shown stays while it is asked for again, with the error above it.
     const isSame = known.inputs?.every((value, index) => Object.is(value, inputs[index])) ?? false;
-    setState(({ data, error }) => ({
-      data,
-      error: isSame && data !== undefined ? error : undefined,
-      isLoading: true,
-    }));
+    setState((before) => {
+      const { data, error } = before;
+      return unlessSame(before, { data, error: isSame && data !== undefined ? error : undefined, isLoading: true });
+    });
     const end = (): boolean => {
       if (control.signal.aborted) return false;
       known.beganMs = 0;
