@@ -94,6 +94,24 @@ function Screens() {
   );
 }
 
+/** Screens that most people open next: their pieces are loaded while nothing else is done. */
+const NEXT_PATHS = ['/devices', '/explore'];
+/** The first screen asks the server before. */
+const NEXT_MS = 300;
+
+/** Loads one piece, then the next one when the page is idle again. */
+function loadAhead([path, ...others]: readonly string[]): void {
+  if (path === undefined) return;
+  const load = (): void => {
+    const loaded = ROUTES.find((entry) => entry.path === path)?.load() ?? Promise.resolve();
+    // What cannot be loaded is loaded again when it is opened, and said then.
+    void loaded.catch(() => undefined).then(() => loadAhead(others));
+  };
+  // Safari has no idle callbacks.
+  if (typeof requestIdleCallback === 'undefined') setTimeout(load);
+  else requestIdleCallback(load);
+}
+
 const Palette = lazy(async () => {
   const loaded = await import('./screens/search/palette.tsx');
   await textsReady();
@@ -108,6 +126,11 @@ function Console() {
   useEffect(() => {
     if (isLoggedIn && ROUTES.some(({ needs }) => needs !== undefined))
       readOffered().catch((error: unknown) => notify(String(error), { kind: 'fault' }));
+  }, [isLoggedIn]);
+  useEffect(() => {
+    if (!isLoggedIn) return undefined;
+    const timer = setTimeout(() => loadAhead(NEXT_PATHS), NEXT_MS);
+    return () => clearTimeout(timer);
   }, [isLoggedIn]);
   const offered = offeredPaths.value;
   const routes = useMemo(() => ROUTES.filter(isOffered), [offered]);

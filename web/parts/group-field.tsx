@@ -13,20 +13,22 @@ export interface GroupFieldProps {
   /** An id, or '' while none is chosen. */
   readonly value: string;
   readonly onChange: (id: string) => void;
-  /** Of a filter: what it says without a group. It offers the first 100. */
+  /** Of a filter: what it says without a group. It offers the first 100, and is there before them. */
   readonly none?: string;
+  /** The groups are not asked for yet: what they filter comes first. */
+  readonly isWaiting?: boolean;
 }
 
 /** At most 100 groups are offered: more are found by name. */
-export function GroupField({ condition, value, onChange, none }: GroupFieldProps) {
+export function GroupField({ condition, value, onChange, none, isWaiting = false }: GroupFieldProps) {
   const words = common();
   const [name, setName] = useState('');
   const query = `$filter=${condition}${name === '' ? '' : ` and name eq ${quoted(`${name}*`)}`} $orderby=name asc`;
-  const groups = useLoaded((signal) => listObjects({ query }, 1, signal), [query]);
+  const groups = useLoaded(isWaiting ? undefined : (signal) => listObjects({ query }, 1, signal), [query]);
   return (
     <>
       {none === undefined && <SlowTextField label={words.groupFilter} value={name} onChange={setName} />}
-      <With loaded={groups}>
+      <With loaded={none === undefined ? groups : { ...groups, data: groups.data ?? [] }}>
         {(found) => (
           <SelectField
             label={words.group}

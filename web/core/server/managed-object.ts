@@ -22,7 +22,7 @@ export interface ObjectQuery {
   readonly onlyRoots?: boolean;
 }
 
-/** One page of the inventory. @param page from 1. @throws ApiError: 422 for a query that is not understood. */
+/** One page of the inventory, without references to children. @param page from 1. @throws ApiError: 422 for a query that is not understood. */
 export async function listObjects(
   query: ObjectQuery,
   page: number,
@@ -30,7 +30,7 @@ export async function listObjects(
 ): Promise<readonly ManagedObject[]> {
   const answer = await got(
     api.GET('/inventory/managedObjects', {
-      params: { query: { ...query, pageSize: PAGE_SIZE, currentPage: page } as never },
+      params: { query: { ...query, pageSize: PAGE_SIZE, currentPage: page, withChildren: false } as never },
       signal,
     }),
   );

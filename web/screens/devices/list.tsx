@@ -74,10 +74,13 @@ async function newestTime(filter: string, signal: AbortSignal): Promise<string> 
   return managedObjects[0]?.creationTime ?? LONG_AGO;
 }
 
-/** How many devices that match came since the list was read: the server has no channel for them. @param round another one for each reading. */
-function useNewCount(filter: string, round: number): number {
+/**
+ * How many devices that match came since the list was read: the server has no channel for them.
+ * @param round another one for each reading; undefined until rows are there, which do not wait for this.
+ */
+function useNewCount(filter: string, round: number | undefined): number {
   const [tick, setTick] = useState(0);
-  const since = useLoaded((signal) => newestTime(filter, signal), [filter, round]);
+  const since = useLoaded(round === undefined ? undefined : (signal) => newestTime(filter, signal), [filter, round]);
   usePoll(LOOK_MS, since.data === undefined ? undefined : () => setTick((before) => before + 1));
   const key = `${filter} ${since.data}`;
   const counted = useLoaded(
@@ -125,7 +128,8 @@ export default function Devices() {
     page,
     inputs: [query],
   });
-  const newCount = useNewCount(filter, round);
+  const areRowsThere = list.data !== undefined || list.error !== undefined;
+  const newCount = useNewCount(filter, areRowsThere ? round : undefined);
   useEffect(() => setChanged(new Set()), [query, page, round]);
   // What is not shown any more is not changed either.
   useEffect(() => setSelected(new Set()), [filter]);
@@ -171,7 +175,9 @@ export default function Devices() {
           </Button>
           <ListFile query={query} columns={chosen} />
           <CopyAs
-            request={{ path: `/inventory/managedObjects?${new URLSearchParams({ q: query, pageSize: '100' })}` }}
+            request={{
+              path: `/inventory/managedObjects?${new URLSearchParams({ q: query, pageSize: '100', withChildren: 'false' })}`,
+            }}
             user={userWithTenant()}
           />
           <LinkButton kind="main" icon={Plus} href={href('/devices/new')}>
@@ -196,6 +202,7 @@ export default function Devices() {
           condition="has(c8y_IsDeviceGroup)"
           value={group}
           none={words.any}
+          isWaiting={!areRowsThere}
           onChange={(value) => set({ group: value, page: 1 }, { isStep: true })}
         />
         <QueryField
