@@ -14,6 +14,8 @@ import {
 } from '../../web/screens/devices/device/raw-change.ts';
 import { deviceQuery } from '../../web/screens/devices/list.tsx';
 import { deviceFile } from '../../web/screens/devices/list-file.tsx';
+import { searchDevices } from '../../web/screens/search/palette.tsx';
+import { untilTurn } from '../helpers/until.ts';
 
 const PUMP = { id: '7', name: 'Pump', c8y_Hardware: { model: 'P,1' }, list: [1, 2], c8y_Notes: null };
 
@@ -120,4 +122,32 @@ t.test('filters of the list become one query', async (t) => {
     "$filter=name eq 'O''*' and c8y_Availability.status eq 'UNAVAILABLE' and bygroupid(7) and (a eq 1 or b eq 2) $orderby=name desc",
   );
   t.equal(deviceQuery({ ...none, group: '7) or (x' }), '$filter=has(c8y_IsDevice)', 'a group is an id');
+});
+
+t.test('each way of a search shows what it has found, texts last', async (t) => {
+  const answers: { readonly path: string; readonly give: (value: unknown) => void }[] = [];
+  const { fetch, document } = globalThis;
+  t.teardown(() => Object.assign(globalThis, { fetch, document }));
+  Object.assign(globalThis, { document: { cookie: '' } });
+  globalThis.fetch = ((request: Request) =>
+    new Promise((resolve) =>
+      answers.push({
+        path: decodeURIComponent(request.url),
+        give: (value) => resolve(value === undefined ? new Response('{}', { status: 404 }) : Response.json(value)),
+      }),
+    )) as typeof globalThis.fetch;
+  const answer = (part: string, value?: unknown): void => answers.find(({ path }) => path.includes(part))?.give(value);
+  const shown: string[][] = [];
+  const search = searchDevices('pump', new AbortController().signal, (found) => shown.push(found.map(({ id }) => id)));
+  await untilTurn('requests', () => answers.length === 2);
+  answer('pump*', { managedObjects: [{ id: '7' }] });
+  await untilTurn('a part', () => shown.length === 1);
+  t.same(shown, [['7']], 'a slow way keeps none back');
+  await untilTurn('the request for texts', () => answers.length === 3);
+  answer('c8y_Serial');
+  answer('text=pump', { managedObjects: [{ id: '7' }, { id: '8' }] });
+  t.same(
+    (await search).map(({ id }) => id),
+    ['7', '8'],
+  );
 });

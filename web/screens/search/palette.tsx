@@ -1,4 +1,4 @@
-/** `Ctrl K`: devices by the beginning of their name, by serial number, id and text, all asked at once; and pages. */
+/** `Ctrl K`: devices by the beginning of their name, by serial number, id and text; and pages. */
 import { useLocation } from 'preact-iso';
 import { api, got } from '../../core/api/api.ts';
 import { useSearch } from '../../core/api/search.ts';
@@ -13,6 +13,8 @@ import { FormFault } from '../../parts/states.tsx';
 import { words as searchWords } from './text.ts';
 
 const EACH_MAX = 8;
+/** Texts of whole objects take the longest: they are asked for when the other ways have not found enough by then. */
+const TEXT_MS = 100;
 const SERIAL_TYPE = 'c8y_Serial';
 
 interface Found {
@@ -34,7 +36,10 @@ async function listed(
   signal: AbortSignal,
 ): Promise<Found[]> {
   const page = await got(
-    api.GET('/inventory/managedObjects', { params: { query: { ...query, pageSize: EACH_MAX } }, signal }),
+    api.GET('/inventory/managedObjects', {
+      params: { query: { ...query, pageSize: EACH_MAX, withChildren: false } },
+      signal,
+    }),
   );
   return ((page as { managedObjects?: Named[] }).managedObjects ?? []).map(foundOf);
 }
@@ -54,19 +59,33 @@ async function bySerial(text: string, signal: AbortSignal): Promise<Found[]> {
   return response.ok && id !== undefined ? one(id, signal) : [];
 }
 
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
 /**
- * All ways of finding at once, the most certain way first, and the same object once. Texts of whole objects are looked
- * through where the others leave room: it takes the longest.
+ * All ways of finding, the most certain way first, and the same object once.
+ * @param show gets what is found so far with each answer that has something.
  */
-export async function searchDevices(text: string, signal: AbortSignal): Promise<readonly Found[]> {
-  const ways = await Promise.all([
-    /^\d+$/.test(text) ? one(text, signal) : [],
-    bySerial(text, signal),
-    listed({ q: `$filter=name eq ${quoted(`${text}*`)}` }, signal),
+export async function searchDevices(
+  text: string,
+  signal: AbortSignal,
+  show: (found: readonly Found[]) => void,
+): Promise<readonly Found[]> {
+  const ways: (readonly Found[])[] = [];
+  const all = (): readonly Found[] =>
+    [...new Map(ways.flat().map((found) => [found.id, found])).values()].slice(0, EACH_MAX * 2);
+  const take = async (place: number, way: Promise<readonly Found[]>): Promise<void> => {
+    ways[place] = await way;
+    if (ways[place].length > 0) show(all());
+  };
+  const certain = Promise.all([
+    /^\d+$/.test(text) && take(0, one(text, signal)),
+    take(1, bySerial(text, signal)),
+    take(2, listed({ q: `$filter=name eq ${quoted(`${text}*`)}` }, signal)),
   ]);
-  if (ways.flat().length < EACH_MAX) ways.push(await listed({ text, fragmentType: 'c8y_IsDevice' }, signal));
-  const all = new Map(ways.flat().map((found) => [found.id, found]));
-  return [...all.values()].slice(0, EACH_MAX * 2);
+  await Promise.race([certain, pause(TEXT_MS)]);
+  const byText = ways.flat().length < EACH_MAX && take(3, listed({ text, fragmentType: 'c8y_IsDevice' }, signal));
+  await Promise.all([certain, byText]);
+  return all();
 }
 
 export interface PaletteProps {
