@@ -99,6 +99,16 @@ async function secondSteps(t: Test, console: ConsoleBrowser): Promise<void> {
     await page.getByRole('heading', { name: 'Devices' }).waitFor();
     await second.getByRole('heading', { name: 'Your account' }).waitFor();
     await second.getByRole('dialog', { name: 'Log in' }).waitFor({ state: 'detached' });
+
+    // Another user: the second tab has asked for nothing meanwhile.
+    await second.getByRole('button', { name: 'Account: changing' }).waitFor();
+    await page.getByRole('button', { name: 'Account: changing' }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    const login = page.getByRole('dialog', { name: 'Log in' });
+    await login.getByLabel('User name').fill(`${TENANT}/admin`);
+    await login.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await second.getByRole('button', { name: 'Account: admin' }).waitFor();
   });
 }
 

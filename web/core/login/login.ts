@@ -75,10 +75,10 @@ export async function logInByCookie({ name, password, code }: Credentials): Prom
   localStorage.setItem(LOGIN_KEY, String(Date.now()));
 }
 
-/** A login in another tab is one of this tab too, where it waits for one. */
+/** A login in another tab is one of this tab too, also of a tab that has asked for nothing since the last one. */
 export function followLogins(): void {
   addEventListener('storage', ({ key }) => {
-    if (key !== LOGIN_KEY || !isLoginAsked.peek()) return;
+    if (key !== LOGIN_KEY) return;
     // Where the other tab's login is none here, this tab goes on asking for its own.
     enter().catch((error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
