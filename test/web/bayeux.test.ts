@@ -39,9 +39,16 @@ class FakeSocket implements Socket {
 }
 
 /** A hub with a clock that the test moves. */
-function hubOf(): { hub: LiveHub; sockets: FakeSocket[]; fire: () => void; at: (ms: number) => void } {
+function hubOf(): {
+  hub: LiveHub;
+  sockets: FakeSocket[];
+  fire: () => void;
+  at: (ms: number) => void;
+  waits: number[];
+} {
   const sockets: FakeSocket[] = [];
   const timers = new Map<number, () => void>();
+  const waits: number[] = [];
   let [lastTimer, nowMs] = [0, 0];
   const hub = new LiveHub({
     open: () => {
@@ -49,7 +56,8 @@ function hubOf(): { hub: LiveHub; sockets: FakeSocket[]; fire: () => void; at: (
       sockets.push(socket);
       return socket;
     },
-    later: (run) => {
+    later: (run, ms) => {
+      waits.push(ms);
       lastTimer += 1;
       timers.set(lastTimer, run);
       return lastTimer;
@@ -66,6 +74,7 @@ function hubOf(): { hub: LiveHub; sockets: FakeSocket[]; fire: () => void; at: (
     hub,
     sockets,
     fire,
+    waits,
     at: (ms) => {
       nowMs = ms;
     },
@@ -120,7 +129,10 @@ t.test('a loss is told, tried again, and followed by a gap', async (t: Test) => 
   sockets[1].begin('c2');
   t.same(sockets[1].subscriptions(), ['/alarms/*']);
   t.equal(statesOf(tab).at(-1), 'live');
-  t.equal(tab.heard.filter(({ kind }) => kind === 'gap').length, 1);
+  const gaps = (): number => tab.heard.filter(({ kind }) => kind === 'gap').length;
+  t.equal(gaps(), 0);
+  sockets[1].answer({ channel: '/meta/subscribe', successful: true, subscription: ['/alarms/*'] });
+  t.equal(gaps(), 1, 'once the subscription is in force');
   sockets[1].answer({ channel: '/meta/connect', successful: false, advice: { reconnect: 'handshake' } });
   t.match(sockets[1].sent.at(-1), { channel: '/meta/handshake' });
   sockets[1].answer({ channel: '/meta/handshake', successful: true, clientId: 'c3' });
@@ -133,7 +145,8 @@ t.test('a refusal stays until another login; one refused channel does not end th
   const tab = join(hub);
   tab.say({ kind: 'subscribe', channel: '/alarms/*' });
   sockets[0].onopen?.();
-  sockets[0].answer({ channel: '/meta/handshake', successful: false, error: '401::Unauthorized' });
+  const none = { reconnect: 'none' };
+  sockets[0].answer({ channel: '/meta/handshake', successful: false, error: '401::Unauthorized', advice: none });
   t.match(tab.heard.at(-1), { state: 'refused', told: '401::Unauthorized' });
   tab.say({ kind: 'hello', url: 'ws://host', extension: { user: 'bob' } });
   tab.say({ kind: 'subscribe', channel: '/operations/*' });
@@ -143,6 +156,37 @@ t.test('a refusal stays until another login; one refused channel does not end th
   t.same(sockets[1].subscriptions(), [...both, ...both], 'each is asked for alone');
   sockets[1].answer({ channel: '/meta/subscribe', successful: false, subscription: '/operations/*', error: '403' });
   t.equal(statesOf(tab).at(-1), 'live');
+});
+
+t.test('a server that is busy or stops is asked again, not before it says', async (t: Test) => {
+  const { hub, sockets, fire, waits } = hubOf();
+  const tab = join(hub);
+  tab.say({ kind: 'subscribe', channel: '/alarms/*' });
+  sockets[0].onopen?.();
+  sockets[0].answer({ channel: '/meta/handshake', successful: false, error: '503', advice: { reconnect: 'retry' } });
+  t.same([statesOf(tab).at(-1), waits.at(-1)], ['waiting', 1_000]);
+  fire();
+  sockets[1].begin('c1');
+  const stopping = { interval: 5_000, reconnect: 'handshake' };
+  sockets[1].answer({ channel: '/meta/connect', successful: false, error: '503', advice: stopping });
+  t.same([statesOf(tab).at(-1), waits.at(-1), sockets[1].isClosed], ['waiting', 5_000, true]);
+});
+
+t.test('a tab hears when a channel is in force, and whether it was before', async (t: Test) => {
+  const { hub, sockets } = hubOf();
+  const [one, two] = [join(hub), join(hub)];
+  const told = ({ heard }: Tab): FromHub[] => heard.filter(({ kind }) => kind === 'subscribed');
+  one.say({ kind: 'subscribe', channel: '/alarms/*' });
+  sockets[0].begin('c1');
+  t.same(told(one), []);
+  sockets[0].answer({ channel: '/meta/subscribe', successful: true, subscription: ['/alarms/*'] });
+  t.same(told(one), [{ kind: 'subscribed', channel: '/alarms/*', wasHeld: false }]);
+  two.say({ kind: 'subscribe', channel: '/alarms/*' });
+  t.same(told(two), [{ kind: 'subscribed', channel: '/alarms/*', wasHeld: true }]);
+  one.say({ kind: 'unsubscribe', channel: '/alarms/*' });
+  two.say({ kind: 'unsubscribe', channel: '/alarms/*' });
+  one.say({ kind: 'subscribe', channel: '/alarms/*' });
+  t.equal(told(one).at(-1), told(one)[1], 'not before the server agrees again');
 });
 
 t.test('a tab that is silent for long is forgotten', async (t: Test) => {

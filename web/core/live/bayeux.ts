@@ -27,6 +27,8 @@ export interface BayeuxOptions {
   readonly onState: (state: LiveState, told?: string) => void;
   /** Messages may be missing from before this moment: who shows a list asks for it again. */
   readonly onGap: () => void;
+  /** The server tells what happens on the channel from now on. @param wasHeld it did before it was asked for again. */
+  readonly onSubscribed: (channel: string, wasHeld: boolean) => void;
   /** The server refused a channel. */
   readonly onDenied: (channel: string, told: string) => void;
   /** The server dropped as many messages. */
@@ -55,12 +57,16 @@ const GRACE_MS = 15_000;
 export class BayeuxClient {
   readonly #options: BayeuxOptions;
   readonly #channels = new Set<string>();
+  /** Those that the server has agreed to in this session. */
+  readonly #agreed = new Set<string>();
   #socket: Socket | undefined;
   #clientId: string | undefined;
   #retryMs = RETRY_FIRST_MS;
   #timer: number | undefined;
   #lastId = 0;
   #hadSession = false;
+  /** Until the subscriptions of a later session are in force. */
+  #isGapOpen = false;
   #isClosed = false;
 
   constructor(options: BayeuxOptions) {
@@ -69,6 +75,7 @@ export class BayeuxClient {
 
   /** Opens the connection with the first channel. */
   subscribe(channel: string): void {
+    if (this.#agreed.has(channel)) this.#options.onSubscribed(channel, true);
     if (this.#channels.has(channel)) return;
     this.#channels.add(channel);
     if (this.#socket === undefined) this.#open();
@@ -77,6 +84,7 @@ export class BayeuxClient {
 
   unsubscribe(channel: string): void {
     if (!this.#channels.delete(channel)) return;
+    this.#agreed.delete(channel);
     if (this.#clientId !== undefined) this.#send([{ channel: '/meta/unsubscribe', subscription: channel }]);
   }
 
@@ -120,14 +128,16 @@ export class BayeuxClient {
     if (this.#timer !== undefined) this.#options.cancel(this.#timer);
     const socket = this.#socket;
     this.#timer = this.#socket = this.#clientId = undefined;
+    this.#agreed.clear();
     socket?.close();
   }
 
-  #retry(): void {
+  /** @param intervalMs at least as long, as the server advises. */
+  #retry(intervalMs = 0): void {
     this.#drop();
     if (this.#isClosed) return;
     this.#options.onState('waiting');
-    this.#timer = this.#options.later(() => this.#open(), this.#retryMs);
+    this.#timer = this.#options.later(() => this.#open(), Math.max(this.#retryMs, intervalMs));
     this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MAX_MS);
   }
 
@@ -140,6 +150,7 @@ export class BayeuxClient {
   #shakeHands(): void {
     const message = { channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['websocket'] };
     this.#clientId = undefined;
+    this.#agreed.clear();
     this.#send([{ ...message, ext: this.#options.extension() }]);
   }
 
@@ -163,40 +174,47 @@ export class BayeuxClient {
   }
 
   #shaken(reply: Reply): void {
-    if (reply.successful !== true) return this.#refused(reply);
+    if (reply.successful !== true) return this.#failed(reply);
     this.#clientId = reply.clientId;
     if (this.#channels.size > 0) this.#send([{ channel: '/meta/subscribe', subscription: [...this.#channels] }]);
     this.#connect();
     this.#retryMs = RETRY_FIRST_MS;
-    // Subscriptions are in force from now on: what happened since the last session is missing.
-    if (this.#hadSession) this.#options.onGap();
+    this.#isGapOpen = this.#hadSession;
     this.#hadSession = true;
     this.#options.onState('live');
   }
 
   #connected(reply: Reply): void {
+    const { reconnect, interval = 0 } = reply.advice ?? {};
     if (reply.successful === true) this.#connect();
-    else if (reply.advice?.reconnect === 'handshake') this.#shakeHands();
-    else if (reply.advice?.reconnect === 'none') this.#refused(reply);
-    else this.#retry();
+    else if (reconnect === 'handshake' && interval === 0) this.#shakeHands();
+    else this.#failed(reply);
+  }
+
+  /** Only the server's `none` is an end: a server that is busy or stops is there again. */
+  #failed({ advice, error }: Reply): void {
+    if (advice?.reconnect !== 'none') return this.#retry(advice?.interval);
+    this.#drop();
+    this.#options.onState('refused', error);
   }
 
   /** One channel that a user may not read does not end the others. */
   #subscribed(reply: Reply): void {
-    if (reply.successful === true) return;
     const channels = [reply.subscription ?? []].flat();
-    if (channels.length > 1) {
+    if (reply.successful !== true && channels.length > 1) {
       this.#send(channels.map((channel) => ({ channel: '/meta/subscribe', subscription: channel })));
       return;
     }
-    for (const channel of channels) {
-      this.#channels.delete(channel);
-      this.#options.onDenied(channel, reply.error ?? '');
-    }
-  }
-
-  #refused({ error }: Reply): void {
-    this.#drop();
-    this.#options.onState('refused', error);
+    for (const channel of channels.filter((one) => this.#channels.has(one)))
+      if (reply.successful === true) {
+        this.#agreed.add(channel);
+        this.#options.onSubscribed(channel, false);
+      } else {
+        this.#channels.delete(channel);
+        this.#options.onDenied(channel, reply.error ?? '');
+      }
+    // What happened since the last session is missing.
+    if (this.#isGapOpen) this.#options.onGap();
+    this.#isGapOpen = false;
   }
 }

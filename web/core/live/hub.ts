@@ -14,6 +14,8 @@ export type FromHub =
   | { readonly kind: 'state'; readonly state: LiveState; readonly told?: string | undefined }
   | { readonly kind: 'messages'; readonly messages: readonly LiveMessage[] }
   | { readonly kind: 'lost'; readonly count: number }
+  /** The server tells what happens on the channel; `wasHeld` where another tab had it before. */
+  | { readonly kind: 'subscribed'; readonly channel: string; readonly wasHeld: boolean }
   | { readonly kind: 'denied'; readonly channel: string; readonly told: string }
   | { readonly kind: 'gap' }
   /** Was silent for long, and its channels were left: it says again who it is and what it wants. */
@@ -54,9 +56,8 @@ export class LiveHub {
         this.#tellAll({ kind: 'state', state, told });
       },
       onGap: () => this.#tellAll({ kind: 'gap' }),
-      onDenied: (channel, told) => {
-        for (const tab of this.#tabs) if (tab.channels.has(channel)) tab.tell({ kind: 'denied', channel, told });
-      },
+      onSubscribed: (channel, wasHeld) => this.#tellOf(channel, { kind: 'subscribed', channel, wasHeld }),
+      onDenied: (channel, told) => this.#tellOf(channel, { kind: 'denied', channel, told }),
       onLost: (count) => this.#tellAll({ kind: 'lost', count }),
     });
   }
@@ -114,6 +115,10 @@ export class LiveHub {
       );
       if (own.length > 0) tab.tell({ kind: 'messages', messages: own });
     }
+  }
+
+  #tellOf(channel: string, message: FromHub): void {
+    for (const tab of this.#tabs) if (tab.channels.has(channel)) tab.tell(message);
   }
 
   #tellAll(message: FromHub): void {

@@ -19,6 +19,7 @@ const LINGER_MS = 5_000;
 const LINGERING_MAX = 20;
 /** A screen that misses messages asks the server again, once in this time. */
 const GAP_MS = 5_000;
+const MEASUREMENTS = '/measurements/';
 /** Messages that wait for the next frame of one screen; of more the oldest are dropped and counted. */
 const WAITING_MAX = 1_000;
 
@@ -47,11 +48,15 @@ interface Listening {
   waiting: LiveMessage[];
   /** Messages for it were dropped. */
   hasLost: boolean;
+  /** Channels that were not in force when the screen asked for what it shows first. */
+  readonly late: Set<string>;
 }
 
 const listeners = new Set<Listening>();
 /** Screens that want a channel. */
 const counts = new Map<string, number>();
+/** Channels that are in force. */
+const agreed = new Set<string>();
 /** Channels that were refused; another screen that wants one asks for it again. */
 const denied = new Set<string>();
 /** What was said of a channel of a screen that has no words of its own for it. */
@@ -93,6 +98,7 @@ function take(message: FromHub): void {
   if (message.kind === 'state') {
     liveState.value = message.state;
     liveRefusal.value = message.told ?? '';
+    if (message.state !== 'live') agreed.clear();
   } else if (message.kind === 'messages') {
     message.messages.forEach(keep);
     askForFrame();
@@ -101,6 +107,11 @@ function take(message: FromHub): void {
     lostCount.value += message.count;
     for (const listener of listeners) listener.hasLost = true;
     askForFrame();
+  } else if (message.kind === 'subscribed') {
+    agreed.add(message.channel);
+    // What has changed between the first answer and now was told to no one.
+    for (const { late, gap } of listeners)
+      if (late.delete(message.channel) && late.size === 0 && !message.wasHeld) gap.ask();
   } else if (message.kind === 'denied') {
     denied.add(message.channel);
     for (const { channels, onDenied } of listeners) if (channels.has(message.channel)) onDenied(message.told);
@@ -165,6 +176,7 @@ function leave(channel: string): void {
     return;
   }
   counts.delete(channel);
+  agreed.delete(channel);
   denied.delete(channel);
   tell?.({ kind: 'unsubscribe', channel });
 }
@@ -178,13 +190,19 @@ export function useLive(channels: readonly string[], listener: LiveListener): bo
   latest.current = listener;
   const [isDenied, setDenied] = useState(false);
   const key = channels.join(' ');
+  const isFirst = useRef(true);
   useEffect(() => {
     const wanted = key === '' ? [] : key.split(' ');
     if (wanted.length === 0) return undefined;
+    // Of a chart one value may be missing until it is asked for again: its answers cost most. Rows that a list asked for
+    // again would make it ask for ever.
+    const isAskedAgain = isFirst.current && !key.startsWith(MEASUREMENTS);
+    isFirst.current = false;
     const listening: Listening = {
       channels: new Set(wanted),
       waiting: [],
       hasLost: false,
+      late: new Set(isAskedAgain ? wanted.filter((channel) => !agreed.has(channel)) : []),
       onMessages: (messages) => latest.current.onMessages(messages),
       gap: paced(() => latest.current.onGap?.(), GAP_MS),
       onDenied: (told) => {
