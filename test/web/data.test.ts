@@ -6,6 +6,8 @@ import type { SeriesData } from '../../web/core/server/series.ts';
 import { fits, intervalFor } from '../../web/core/time/intervals.ts';
 import { nearest, rowsOf, scaleOf } from '../../web/parts/chart/model.ts';
 import { tickTexts, timeTicks } from '../../web/parts/chart/ticks.ts';
+import { undoList, runUndo } from '../../web/core/notices.ts';
+import { changeAllThatMatch } from '../../web/screens/alarms/change.ts';
 import { polygonsOf } from '../../web/screens/map/outline.ts';
 
 const seriesOf = (times: readonly number[], value = 1): SeriesData => ({
@@ -104,4 +106,30 @@ t.test('nearest points, scales, fields of CSV', async (t) => {
   t.same(scaleOf(10, 110)[0], 0, 'zero is shown when it is near');
   t.same(scaleOf(100, 110), [99.5, 110.5]);
   t.same([csvField('=1+1'), csvField('a"b,c'), csvField(-1.5)], ["'=1+1", '"a""b,c"', '-1.5']);
+});
+
+t.test('a change of all alarms that match is taken back from its beginning to its end', async (t) => {
+  const requestedAt = '2026-11-21T12:00:00.000Z';
+  const asked: URLSearchParams[] = [];
+  const counts = [3, 2, 0];
+  t.intercept(globalThis, 'document', { value: { cookie: '' } });
+  t.intercept(globalThis, 'fetch', {
+    value: async ({ method, url }: Request) => {
+      const query = new URL(url).searchParams;
+      if (method === 'GET') {
+        if (counts.length < 3)
+          t.equal(query.get('createdTo'), requestedAt, 'alarms that are raised since do not count');
+        return new Response(String(counts.shift()));
+      }
+      asked.push(query);
+      const isFirst = asked.length === 1;
+      return new Response('', { status: isFirst ? 202 : 200, headers: { 'X-Millrace-Requested-At': requestedAt } });
+    },
+  });
+  await changeAllThatMatch({ status: 'ACTIVE', source: '7' }, 'CLEARED', () => undefined);
+  t.same(counts, [], 'its end was waited for');
+  await runUndo(undoList.value[0]);
+  const { lastUpdatedTo, ...back } = Object.fromEntries(asked[1]);
+  t.same(back, { status: 'CLEARED', source: '7', lastUpdatedFrom: requestedAt });
+  t.ok(Date.parse(lastUpdatedTo) > Date.parse(requestedAt), lastUpdatedTo);
 });

@@ -69,12 +69,16 @@ export async function setAlarmStatus(id: string, status: AlarmStatus): Promise<A
   return (await (await sendRaw(`/alarm/alarms/${encodeURIComponent(id)}`, init)).json()) as Alarm;
 }
 
-/**
- * Changes all that match (docs/spec/alarms.md#changes-of-many). @returns the server's time of the request, with which
- * it can be taken back. @throws ApiError.
- */
-export async function setStatusOfMany(filter: AlarmFilter, status: AlarmStatus): Promise<string> {
+export interface ChangeOfMany {
+  /** By the server's clock: alarms that were raised later stay as they are. */
+  readonly requestedAt: string;
+  /** False where it goes on behind the answer. */
+  readonly isDone: boolean;
+}
+
+/** Changes all that match (docs/spec/alarms.md#changes-of-many). @throws ApiError. */
+export async function setStatusOfMany(filter: AlarmFilter, status: AlarmStatus): Promise<ChangeOfMany> {
   const init = { method: 'PUT', headers: JSON_BODY, body: JSON.stringify({ status }) };
   const answer = await sendRaw(`/alarm/alarms?${queryOf(filter)}`, init);
-  return answer.headers.get('x-millrace-requested-at') ?? '';
+  return { requestedAt: answer.headers.get('x-millrace-requested-at') ?? '', isDone: answer.status !== 202 };
 }

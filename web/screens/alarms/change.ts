@@ -65,39 +65,62 @@ export const oldStatuses = (filter: AlarmFilter, status: AlarmStatus): readonly 
 export const countOfChange = (filter: AlarmFilter, status: AlarmStatus, signal?: AbortSignal): Promise<number> =>
   countAlarms({ ...filter, status: oldStatuses(filter, status).join(',') }, signal);
 
-/** Waits for the end of a change that goes on behind its answer. */
-async function waitUntilNone(filter: AlarmFilter): Promise<void> {
-  const end = Date.now() + WAIT_MS;
-  while (Date.now() < end && (await countAlarms(filter)) > 0)
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+/** When a change went on, by the server's clock, as filters of what it has changed. */
+interface Span {
+  readonly lastUpdatedFrom: string;
+  readonly lastUpdatedTo: string;
+}
+
+/** Changes all that match, and waits for the end. @returns also how many were not changed by then. @throws ApiError. */
+async function carryOut(filter: AlarmFilter, status: AlarmStatus): Promise<{ span: Span; left: number }> {
+  const startMs = performance.now();
+  const { requestedAt, isDone } = await setStatusOfMany(filter, status);
+  let left = 0;
+  if (!isDone)
+    // Alarms that were raised since are not part of it.
+    while ((left = await countAlarms({ ...filter, createdTo: requestedAt })) > 0) {
+      if (performance.now() - startMs > WAIT_MS) break;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  // The clocks of page and server may differ, but run alike.
+  const endMs = Date.parse(requestedAt) + Math.ceil(performance.now() - startMs);
+  return { span: { lastUpdatedFrom: requestedAt, lastUpdatedTo: new Date(endMs).toISOString() }, left };
+}
+
+/** Some were not changed in time. */
+function tellOfRest(count: number): void {
+  if (count > 0) notify(alarmWords().notChanged(count), { kind: 'fault' });
 }
 
 /**
- * Changes all alarms that match, also those of other pages. The way back takes those alone that this has changed.
+ * Changes all alarms that match, also those of other pages. The way back takes those alone that this has changed: what
+ * others change after its end stays.
  * @param reload shows the list again. @throws ApiError.
  */
 export async function changeAllThatMatch(filter: AlarmFilter, status: AlarmStatus, reload: () => void): Promise<void> {
   const words = alarmWords();
   const count = await countOfChange(filter, status);
-  const steps: { readonly old: AlarmStatus; readonly requestedAt: string }[] = [];
+  const steps: { readonly old: AlarmStatus; readonly span: Span }[] = [];
+  let rest = 0;
   try {
     for (const old of oldStatuses(filter, status)) {
-      const requestedAt = await setStatusOfMany({ ...filter, status: old }, status);
-      steps.push({ old, requestedAt });
-      await waitUntilNone({ ...filter, status: old });
+      const { span, left } = await carryOut({ ...filter, status: old }, status);
+      steps.push({ old, span });
+      rest += left;
     }
   } finally {
     reload();
   }
-  if (count === 0) notify(words.changed(0, status));
+  tellOfRest(rest);
+  const changed = Math.max(count - rest, 0);
+  if (changed === 0) notify(words.changed(0, status));
   else
-    notifyUndoable(words.changed(count, status), async () => {
+    notifyUndoable(words.changed(changed, status), async () => {
+      let kept = 0;
       // The last first: what it sets back no longer has the new status when the one before it is set back.
-      for (const { old, requestedAt } of [...steps].reverse()) {
-        const changed = { ...filter, status, lastUpdatedFrom: requestedAt };
-        await setStatusOfMany(changed, old);
-        await waitUntilNone(changed);
-      }
+      for (const { old, span } of [...steps].reverse())
+        kept += (await carryOut({ ...filter, status, ...span }, old)).left;
       reload();
+      tellOfRest(kept);
     });
 }

@@ -25,6 +25,8 @@ const de: AlarmTexts = {
   changed: (count, status) =>
     `${alarms(count)} ${plural(count, { one: 'ist', other: 'sind' })} ${{ ACTIVE: 'wieder aktiv', ACKNOWLEDGED: 'bestätigt', CLEARED: 'behoben' }[status]}`,
   changedMeanwhile: 'Er wurde inzwischen geändert und bleibt, wie er ist.',
+  notChanged: (count) =>
+    `${alarms(count)} nach einer Minute nicht geändert: Der Server arbeitet weiter, oder Sie dürfen sie nicht ändern.`,
   selectAllThatMatch: (count) => `Alle ${numberText(count)} passenden auswählen`,
   allSelected: (count) => `Alle ${numberText(count)} passenden sind ausgewählt`,
   confirmText: (count) =>

@@ -30,6 +30,8 @@ const en = {
   changed: (count: number, status: AlarmStatus) =>
     `${alarms(count)} ${plural(count, { one: 'is', other: 'are' })} ${DONE[status]}`,
   changedMeanwhile: 'It was changed meanwhile, and stays as it is.',
+  notChanged: (count: number) =>
+    `${alarms(count)} ${plural(count, { one: 'is', other: 'are' })} not changed after a minute: the server goes on, or you may not change them.`,
   selectAllThatMatch: (count: number) => `Select all ${numberText(count)} that match`,
   allSelected: (count: number) => `All ${numberText(count)} that match are selected`,
   confirmText: (count: number) =>
