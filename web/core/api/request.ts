@@ -9,10 +9,15 @@ export interface Loaded<T> {
   readonly isLoading: boolean;
   /** Asks again with the same inputs; while a request is under way, once more behind it. */
   readonly reload: () => void;
-  /** Changes what is shown, for what came live or was changed here. */
+  /**
+   * Changes what is shown, for what came live or was changed here. An answer under way may be older: it is changed in the
+   * same way, so a change that the answer has already must be none.
+   */
   readonly patch: (change: (data: T) => T) => void;
 }
 
+/** Changes that are kept for an answer under way; beyond it is asked for again. */
+const PATCHES_MAX = 1_000;
 /** A request that takes longer may never end: it is given up when the screen asks again. */
 const UNDER_WAY_MS = 30_000;
 
@@ -43,6 +48,7 @@ export function useLoaded<T>(
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
+  const patches = useRef<((data: T) => T)[]>([]);
   const own = useRef<{ beganMs: number; isAgain: boolean; inputs: readonly unknown[] | undefined }>({
     beganMs: 0,
     isAgain: false,
@@ -68,13 +74,14 @@ export function useLoaded<T>(
     const end = (): boolean => {
       if (control.signal.aborted) return false;
       known.beganMs = 0;
-      if (known.isAgain) setRound((before) => before + 1);
+      if (known.isAgain || patches.current.length > PATCHES_MAX) setRound((before) => before + 1);
       return true;
     };
     latest.current(control.signal).then(
-      (data) => {
+      (answer) => {
         if (!end()) return;
         known.inputs = inputs;
+        const data = patches.current.splice(0).reduce((before, change) => change(before), answer);
         setState({ data, error: undefined, isLoading: false });
       },
       (error: unknown) => {
@@ -82,17 +89,19 @@ export function useLoaded<T>(
         setState(({ data }) => ({ data: isSame ? data : undefined, error: asApiError(error), isLoading: false }));
       },
     );
-    return () => control.abort();
+    return () => {
+      control.abort();
+      patches.current = [];
+    };
   }, [...inputs, round, load === undefined]);
   const reload = useCallback(() => {
     if (Date.now() - own.current.beganMs < UNDER_WAY_MS) own.current.isAgain = true;
     else setRound((before) => before + 1);
   }, []);
-  const patch = useCallback(
-    (change: (data: T) => T) =>
-      setState((before) => (before.data === undefined ? before : { ...before, data: change(before.data) })),
-    [],
-  );
+  const patch = useCallback((change: (data: T) => T) => {
+    if (own.current.beganMs > 0 && patches.current.length <= PATCHES_MAX) patches.current.push(change);
+    setState((before) => (before.data === undefined ? before : { ...before, data: change(before.data) }));
+  }, []);
   return { ...state, reload, patch };
 }
 

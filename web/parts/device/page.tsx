@@ -24,6 +24,15 @@ import { Empty, Fault, Loading } from '../states.tsx';
 /** The last device, so that another tab of it shows at once. */
 const last = signal<ManagedObject | undefined>(undefined);
 
+/** Shows the device, but where a later state of it is shown: answers and live messages overtake each other. */
+function show(device: ManagedObject): ManagedObject {
+  const shown = last.peek();
+  const isLater = shown?.id === device.id && Date.parse(shown.lastUpdated ?? '') > Date.parse(device.lastUpdated ?? '');
+  if (shown !== undefined && isLater) return shown;
+  last.value = device;
+  return device;
+}
+
 /** `t1/admin`, as other clients log in. */
 export const userWithTenant = (): string => `${tenant.value?.name ?? ''}/${user.value?.userName ?? ''}`;
 
@@ -60,20 +69,14 @@ function Tabs({ id, device, alarmCount }: { id: string; device: ManagedObject; a
 export function DevicePage({ id, actions, children }: DevicePageProps) {
   const words = common();
   const known = last.value?.id === id ? last.value : undefined;
-  const loaded = useLoaded(
-    async (signal) => {
-      last.value = await readObject(id, signal);
-      return last.value;
-    },
-    [id],
-  );
+  const loaded = useLoaded(async (signal) => show(await readObject(id, signal)), [id]);
   const alarms = useLoaded((signal) => countBySeverity({ source: id, resolved: 'false' }, signal), [id]);
   const recount = useSoon(alarms.reload);
   useLive([`/managedobjects/${id}`, `/alarms/${id}`], {
     onMessages: (messages) => {
       if (messages.some(({ channel }) => channel.startsWith('/alarms/'))) recount();
       const change = messages.map(changeOf).findLast((one) => one?.realtimeAction === 'UPDATE');
-      if (change !== undefined && (change.data as ManagedObject).id === id) last.value = change.data as ManagedObject;
+      if (change !== undefined && (change.data as ManagedObject).id === id) show(change.data as ManagedObject);
       if (messages.some((one) => changeOf(one)?.realtimeAction === 'DELETE' && one.channel.startsWith('/managed')))
         loaded.reload();
     },
@@ -121,9 +124,7 @@ export function DevicePage({ id, actions, children }: DevicePageProps) {
       {fault}
       {children({
         device: known,
-        onChanged: (device) => {
-          last.value = device;
-        },
+        onChanged: show,
       })}
     </Page>
   );

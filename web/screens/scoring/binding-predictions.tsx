@@ -83,7 +83,9 @@ function Latest({
         const data = change?.data as Measurement | undefined;
         return change?.realtimeAction === 'CREATE' && data?.['type'] === type ? [data] : [];
       });
-      if (made.length > 0) loaded.patch((rows) => [...made.reverse(), ...rows].slice(0, LATEST));
+      made.reverse();
+      const ids = new Set(made.map(({ id }) => id));
+      if (made.length > 0) loaded.patch((rows) => [...made, ...rows.filter(({ id }) => !ids.has(id))].slice(0, LATEST));
     },
     onGap: loaded.reload,
   });
