@@ -2,7 +2,9 @@
  * Topics of devices (docs/spec/mqtt.md#topics): what a PUBLISH means, and which topic filters a device may subscribe
  * to.
  */
+import { LRUCache } from 'lru-cache';
 import { PROCESSING_MODE, type ProcessingMode } from '../model/commands/processing-mode.ts';
+import { upTo } from '../pacing/lru-bound.ts';
 import { JSON_PUBLISH_FILTERS, parseJsonTopic, type JsonTopic } from './json-topics.ts';
 
 /** What is published on a topic. Callers keep the answers by topic: this is not made for the hot path. */
@@ -112,7 +114,7 @@ export function xidOfFilter(topicFilter: string): string | undefined {
   return level === '#' || level === '+' ? undefined : level;
 }
 
-const RECEIVE_FILTERS: readonly (readonly [string, number])[] = [
+const RECEIVE_FILTERS = levelsOf([
   ['s/ds', RECEIVE.STATIC],
   ['s/dc/+', RECEIVE.CUSTOM],
   ['s/dd', RECEIVE.DEFAULT],
@@ -126,9 +128,13 @@ const RECEIVE_FILTERS: readonly (readonly [string, number])[] = [
   ['s/e', RECEIVE.ERRORS],
   ['devicecontrol/notifications', RECEIVE.JSON_OPERATIONS],
   ['error', RECEIVE.JSON_ERRORS],
-];
+]);
 
-const PUBLISH_FILTERS: readonly string[] = [...rowPublishFilters(), ...JSON_PUBLISH_FILTERS];
+const PUBLISH_FILTERS = [...rowPublishFilters(), ...JSON_PUBLISH_FILTERS].map((filter) => filter.split('/'));
+
+/** Filters whose answer is remembered: devices of one kind subscribe to the same. */
+const REMEMBERED_MAX = 1_000;
+const remembered = new LRUCache<string, number>(upTo(REMEMBERED_MAX));
 
 /**
  * Decides on a topic filter (docs/spec/mqtt.md#topics).
@@ -137,14 +143,26 @@ const PUBLISH_FILTERS: readonly string[] = [...rowPublishFilters(), ...JSON_PUBL
  *   is not a valid filter.
  */
 export function receivedBy(topicFilter: string): number {
+  const known = remembered.get(topicFilter);
+  if (known !== undefined) return known;
+  const receives = decide(topicFilter);
+  remembered.set(topicFilter, receives);
+  return receives;
+}
+
+function decide(topicFilter: string): number {
   const levels = topicFilter.split('/');
   if (!isValidFilter(levels)) return 0;
   let receives = 0;
   for (const [filter, bit] of RECEIVE_FILTERS) {
-    if (haveCommonTopic(levels, filter.split('/'))) receives |= bit;
+    if (haveCommonTopic(levels, filter)) receives |= bit;
   }
   if (receives === 0) return 0;
-  return PUBLISH_FILTERS.some((filter) => haveCommonTopic(levels, filter.split('/'))) ? 0 : receives;
+  return PUBLISH_FILTERS.some((filter) => haveCommonTopic(levels, filter)) ? 0 : receives;
+}
+
+function levelsOf(filters: readonly (readonly [string, number])[]): (readonly [readonly string[], number])[] {
+  return filters.map(([filter, bit]) => [filter.split('/'), bit]);
 }
 
 function isValidFilter(levels: readonly string[]): boolean {
