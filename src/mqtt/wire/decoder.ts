@@ -1,6 +1,7 @@
 /**
- * Every packet but PUBLISH and the short acknowledgements, by mqtt-packet. It is given complete packets only (it has no
- * size limit of its own), so one parser per version serves all connections and none belongs to a connection.
+ * Every packet but PUBLISH and the short acknowledgements: the usual CONNECT and SUBSCRIBE from their bytes, all others by
+ * mqtt-packet. It is given complete packets only (it has no size limit of its own), so one parser per version serves all
+ * connections and none belongs to a connection.
  */
 import mqttPacket from 'mqtt-packet';
 import type { Packet, Parser } from 'mqtt-packet';
@@ -8,6 +9,7 @@ import { packetLength } from './fixed-header.ts';
 import { checkProperties } from './properties.ts';
 import { PacketError } from './packet-error.ts';
 import { REASON } from './reason-codes.ts';
+import { readConnect, readSubscribe } from './usual-packets.ts';
 
 /** The parser holds the packet of its last event only for the time of the call. */
 interface Slot {
@@ -33,6 +35,8 @@ export class PacketDecoder {
    * @throws PacketError for anything that is not a packet of this version.
    */
   decode(frame: Buffer, version: 3 | 4 | 5): Packet {
+    const usual = version === 5 ? undefined : readSubscribe(frame);
+    if (usual !== undefined) return usual;
     const slot = version === 5 ? (this.#version5 ??= createSlot(5)) : (this.#version3 ??= createSlot(4));
     try {
       return parse(slot, frame);
@@ -46,7 +50,7 @@ export class PacketDecoder {
 
   /** CONNECT changes its parser's settings and stays referenced by them (with the password): it gets one of its own. */
   decodeConnect(frame: Buffer): Packet {
-    return parse(createSlot(4), frame);
+    return readConnect(frame) ?? parse(createSlot(4), frame);
   }
 }
 
