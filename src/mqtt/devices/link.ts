@@ -13,7 +13,7 @@ import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { Log } from '../../ports/log.ts';
 import type { TrafficTap } from '../../ports/traffic.ts';
-import { RECEIVES_OPERATIONS, receivedBy, xidOfFilter } from '../../smartrest/topics.ts';
+import { RECEIVE, RECEIVES_OPERATIONS, receivedBy, xidOfFilter } from '../../smartrest/topics.ts';
 import { PUBLISH_RESULT, isElsewhere } from '../sessions/application.ts';
 import type { DeviceConnection, DeviceLink, PublishResult, SessionReceiptStore } from '../sessions/application.ts';
 import type { PublishedMessage } from '../wire/published-message.ts';
@@ -142,7 +142,8 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
   }
 
   subscribe(topicFilter: string, qos: 0 | 1 | 2): number {
-    return receivedBy(topicFilter) === 0 ? REFUSED_FILTER : qos;
+    // Credentials come to the bootstrap user alone.
+    return (receivedBy(topicFilter) & ~RECEIVE.CREDENTIALS) === 0 ? REFUSED_FILTER : qos;
   }
 
   subscribed(topicFilter: string): void {
