@@ -45,6 +45,7 @@ import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { REVERT, text } from '../request/schema/query-parameters.ts';
 import { changeBounded } from '../../records/totals.ts';
+import { recordPorts } from '../request/record-ports.ts';
 import { COUNT_TYPES, counted, created, found, notStored } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
@@ -232,9 +233,8 @@ async function putAll(request: ApiRequest): Promise<Answer> {
     after: 0,
   };
   const id = `${BULK_CHANGE_PREFIX}${String(await platform.ids.nextInOrder()).padStart(16, '0')}`;
-  const { commands, now } = platform;
   await changeBounded(
-    { commands, now, refusals: request.refusals },
+    recordPorts(request),
     tenant,
     [{ collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true }],
     [],

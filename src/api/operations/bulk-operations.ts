@@ -37,7 +37,7 @@ import { entityText, quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import { RANGE, flag, list as listParameter } from '../request/schema/query-parameters.ts';
 import { changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
-import { freeing } from '../request/freeing.ts';
+import { freeing } from '../request/record-ports.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';

@@ -29,7 +29,7 @@ import { text } from '../request/schema/query-parameters.ts';
 import { NO_SUM, sumOfRecord, changeWithin } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
 import { listRecords, readRecord, retried, updateRecord } from '../../records/records.ts';
-import { freeing } from '../request/freeing.ts';
+import { freeing } from '../request/record-ports.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import { RetentionEditable, RetentionRulePost, RetentionRulePut, RetentionRunPost } from './schemas.ts';
 import type { Route } from '../request/route.ts';

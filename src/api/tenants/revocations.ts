@@ -6,28 +6,18 @@ import { parse } from 'csv-parse/sync';
 import Type from 'typebox';
 import { compiledOnce } from '../../model/schema/compiled.ts';
 import { REVOCATIONS_OF_TENANT_MAX, serialOf } from '../../accounts/certificates/certificates.ts';
-import type { PrefixBound, RecordChange } from '../../model/commands/records.ts';
+import { revokeCertificates } from '../../accounts/certificates/changes.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { requireShallow } from '../../model/documents/json-document.ts';
 import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { readMultipart } from '../http/multipart.ts';
-import { listRecords, retried } from '../../records/records.ts';
-import { changeBounded } from '../../records/totals.ts';
+import { listRecords } from '../../records/records.ts';
+import { recordPorts } from '../request/record-ports.ts';
 import { NO_CONTENT } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { CsvForm } from '../../model/entities/body-schemas.ts';
-
-const BOUND: PrefixBound = {
-  collection: 'revocation',
-  prefix: '',
-  maximum: REVOCATIONS_OF_TENANT_MAX,
-  limit: 'certificates/revocations',
-  error: 'certificate/too-many-revocations',
-};
-/** Records of one command. */
-const STEP = 500;
 
 interface Revocation {
   readonly serial: string;
@@ -119,48 +109,13 @@ async function sentOf(request: ApiRequest): Promise<Sent[]> {
  * Adds and changes entries; of one serial number the first counts. Done again with the same content it changes nothing.
  */
 async function put(request: ApiRequest): Promise<Answer> {
-  const wanted = new Map<string, string>();
+  const dates = new Map<string, string>();
   for (const sent of await sentOf(request)) {
     const { serial, revocationDate } = checked(request, sent);
-    if (!wanted.has(serial)) wanted.set(serial, JSON.stringify({ revocationDate }));
+    if (!dates.has(serial)) dates.set(serial, revocationDate);
   }
-  await retried(request.platform, async () => {
-    const stored = new Map(
-      (await listRecords(request.platform, request.tenant, 'revocation')).map(({ id, value }) => [id, value]),
-    );
-    const changes: RecordChange[] = [...wanted]
-      .filter(([id, value]) => stored.get(id) !== value)
-      .map(([id, value]) => ({ collection: 'revocation', id, expected: stored.get(id), value }));
-    requireRoom(request, stored.size + addedBy(changes));
-    for (let start = 0; start < changes.length; start += STEP) await store(request, changes.slice(start, start + STEP));
-  });
+  await revokeCertificates(recordPorts(request), { tenant: request.tenant, user: request.principal.userName }, dates);
   return NO_CONTENT;
-}
-
-const addedBy = (changes: readonly RecordChange[]): number =>
-  changes.filter(({ expected }) => expected === undefined).length;
-
-/** Before the first step: otherwise a file that is too long would be stored in part. */
-function requireRoom(request: ApiRequest, count: number): void {
-  const { maximum, limit, error } = BOUND;
-  if (count <= maximum) return;
-  request.refused(limit);
-  throw new PlatformError(error, { limit, maximum });
-}
-
-async function store(request: ApiRequest, changes: readonly RecordChange[]): Promise<void> {
-  const text = `Certificates revoked: ${changes
-    .slice(0, 10)
-    .map(({ id }) => id)
-    .join(', ')}${changes.length > 10 ? `, … (${changes.length})` : ''}`;
-  const { commands, now } = request.platform;
-  await changeBounded(
-    { commands, now, refusals: request.refusals },
-    request.tenant,
-    changes,
-    [{ type: 'TrustedCertificates', activity: 'Certificates revoked', text, user: request.principal.userName }],
-    [{ ...BOUND, added: addedBy(changes) }],
-  );
 }
 
 /** In the form of the file that is uploaded. */

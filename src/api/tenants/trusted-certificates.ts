@@ -2,33 +2,27 @@
  * Trusted certificates of a tenant (docs/spec/certificates.md#fields): devices whose certificates they issued log in
  * without a password.
  */
-import { constants, randomBytes, verify } from 'node:crypto';
-import type { X509Certificate } from 'node:crypto';
 import Type from 'typebox';
-import {
-  CERTIFICATES_OF_TENANT_MAX,
-  CERTIFICATE_STATUSES,
-  describeCertificate,
-  parseCertificate,
-} from '../../accounts/certificates/certificates.ts';
+import { CERTIFICATE_STATUSES } from '../../accounts/certificates/certificates.ts';
 import type { StoredCertificate } from '../../accounts/certificates/certificates.ts';
+import {
+  addCertificates,
+  changeCertificate,
+  newCertificate,
+  newCode,
+  proven,
+  readCertificate,
+  removeCertificate,
+} from '../../accounts/certificates/changes.ts';
+import type { CertificateOwner } from '../../accounts/certificates/changes.ts';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
-import type { AuditEntry, PrefixBound } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import {
-  changeRecords,
-  isChangedMeanwhile,
-  listRecords,
-  readRecord,
-  retried,
-  updateRecord,
-} from '../../records/records.ts';
-import { changeBounded } from '../../records/totals.ts';
+import { listRecords } from '../../records/records.ts';
+import { recordPorts } from '../request/record-ports.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -40,19 +34,6 @@ const READ = [...ADMIN, 'ROLE_TENANT_MANAGEMENT_READ'];
 const PEM_LENGTH_MAX = 65_536;
 const NAME_LENGTH_MAX = 256;
 const BULK_MAX = 100;
-/** The certificates of a tenant. */
-const BOUND: PrefixBound = {
-  collection: 'certificate',
-  prefix: '',
-  maximum: CERTIFICATES_OF_TENANT_MAX,
-  limit: 'certificates/of-tenant',
-  error: 'certificate/too-many',
-};
-const FINGERPRINT = /^[0-9a-f]{40}$/;
-/** A code has to be signed within this time. */
-const CODE_MS = 24 * 3_600_000;
-const CODE_BYTES = 32;
-
 interface Sent {
   readonly name?: string;
   readonly status: StoredCertificate['status'];
@@ -68,76 +49,20 @@ function certificateText(request: ApiRequest, tenant: Tenant, certificate: Store
   return JSON.stringify({ self, ...certificate, tenantCertificateAuthority: false });
 }
 
-const newCode = (
-  now: number,
-): Pick<
-  StoredCertificate,
-  'proofOfPossessionUnsignedVerificationCode' | 'proofOfPossessionVerificationCodeUsableUntil'
-> => ({
-  proofOfPossessionUnsignedVerificationCode: randomBytes(CODE_BYTES).toString('hex'),
-  proofOfPossessionVerificationCodeUsableUntil: formatTime(now + CODE_MS),
-});
-
-/** @throws PlatformError 422 for what is not a certificate. */
-function newCertificate(request: ApiRequest, sent: Sent): StoredCertificate {
-  const certificate = parseCertificate(sent.certInPemFormat);
-  if (certificate === undefined) {
-    const value = sent.certInPemFormat.slice(0, 40);
-    throw new PlatformError('validation/invalid-field', {
-      area: 'certificate',
-      name: 'certInPemFormat',
-      value,
-      limit: 'one X.509 certificate, PEM',
-    });
-  }
-  const { name, status, autoRegistrationEnabled = false } = sent;
-  return {
-    ...describeCertificate(certificate),
-    ...(name === undefined ? {} : { name }),
-    status,
-    autoRegistrationEnabled,
-    proofOfPossessionValid: false,
-    ...newCode(request.platform.now()),
-  };
-}
-
-const auditOf = (request: ApiRequest, activity: string, fingerprints: readonly string[]): AuditEntry => ({
-  type: 'TrustedCertificates',
-  activity,
-  text: `${activity}: ${fingerprints.join(', ')}`,
+const ownerOf = (request: ApiRequest, { number }: Tenant): CertificateOwner => ({
+  tenant: number,
   user: request.principal.userName,
 });
 
-/** All or none. @throws PlatformError 409 for one that is there. */
-async function store(request: ApiRequest, tenant: Tenant, certificates: readonly StoredCertificate[]): Promise<void> {
-  const fingerprints = certificates.map(({ fingerprint }) => fingerprint);
-  const known = await listRecords(request.platform, tenant.number, 'certificate');
-  const taken = fingerprints.find(
-    (fingerprint, index) => fingerprints.indexOf(fingerprint) !== index || known.some(({ id }) => id === fingerprint),
-  );
-  if (taken !== undefined) throw new PlatformError('certificate/duplicate', { fingerprint: taken });
-  const changes = certificates.map((certificate) => ({
-    collection: 'certificate' as const,
-    id: certificate.fingerprint,
-    expected: undefined,
-    value: JSON.stringify(certificate),
-  }));
-  try {
-    const { commands, now } = request.platform;
-    await changeBounded(
-      { commands, now, refusals: request.refusals },
-      tenant.number,
-      changes,
-      [auditOf(request, 'Trusted certificate added', fingerprints)],
-      [{ ...BOUND, added: changes.length }],
-    );
-  } catch (error) {
-    if (isChangedMeanwhile(error)) {
-      throw new PlatformError('certificate/duplicate', { fingerprint: fingerprints[0] });
-    }
-    throw error;
-  }
+/** @throws PlatformError 422 for what is not a certificate. */
+function certificateOf(request: ApiRequest, sent: Sent): StoredCertificate {
+  const { name, status, autoRegistrationEnabled = false } = sent;
+  const chosen = { ...(name === undefined ? {} : { name }), status, autoRegistrationEnabled };
+  return newCertificate(sent.certInPemFormat, chosen, request.platform.now());
 }
+
+const store = (request: ApiRequest, tenant: Tenant, certificates: readonly StoredCertificate[]): Promise<void> =>
+  addCertificates(recordPorts(request), ownerOf(request, tenant), certificates);
 
 async function list(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
@@ -154,7 +79,7 @@ async function list(request: ApiRequest): Promise<Answer> {
 
 async function post(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
-  const certificate = newCertificate(request, JSON.parse(request.bodyText()) as Sent);
+  const certificate = certificateOf(request, JSON.parse(request.bodyText()) as Sent);
   await store(request, tenant, [certificate]);
   const self = `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/trusted-certificates/${certificate.fingerprint}`;
   return created('trustedCertificate', certificateText(request, tenant, certificate), self);
@@ -163,7 +88,7 @@ async function post(request: ApiRequest): Promise<Answer> {
 async function postBulk(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
   const sent = (JSON.parse(request.bodyText()) as { certificates: Sent[] }).certificates.map((one) =>
-    newCertificate(request, one),
+    certificateOf(request, one),
   );
   await store(request, tenant, sent);
   const self = `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/trusted-certificates`;
@@ -175,25 +100,10 @@ async function postBulk(request: ApiRequest): Promise<Answer> {
   );
 }
 
-/** @throws PlatformError 404. */
-async function load(
-  request: ApiRequest,
-  tenant: Tenant,
-): Promise<{ readonly text: string; readonly stored: StoredCertificate }> {
-  const fingerprint = request.params['fingerprint'].toLowerCase();
-  const text = FINGERPRINT.test(fingerprint)
-    ? await readRecord(request.platform, tenant.number, 'certificate', fingerprint)
-    : undefined;
-  if (text === undefined) throw notFound(request);
-  return { text, stored: JSON.parse(text) as StoredCertificate };
-}
-
-const notFound = (request: ApiRequest): PlatformError =>
-  new PlatformError('certificate/not-found', { fingerprint: request.params['fingerprint'] });
-
 async function get(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
-  return found('trustedCertificate', certificateText(request, tenant, (await load(request, tenant)).stored));
+  const { stored } = await readCertificate(request.platform, tenant.number, request.params['fingerprint']);
+  return found('trustedCertificate', certificateText(request, tenant, stored));
 }
 
 /** @param decide what becomes of it. */
@@ -203,21 +113,9 @@ async function change(
   decide: (stored: StoredCertificate) => StoredCertificate,
 ): Promise<Answer> {
   const tenant = asked(request);
-  const {
-    stored: { fingerprint },
-  } = await load(request, tenant);
-  const text = await updateRecord(
-    request.platform,
-    tenant.number,
-    'certificate',
-    fingerprint,
-    (current) => {
-      if (current === undefined) throw notFound(request);
-      return JSON.stringify(decide(JSON.parse(current) as StoredCertificate));
-    },
-    [auditOf(request, activity, [fingerprint])],
-  );
-  return found('trustedCertificate', certificateText(request, tenant, JSON.parse(text as string) as StoredCertificate));
+  const { fingerprint } = request.params;
+  const stored = await changeCertificate(recordPorts(request), ownerOf(request, tenant), fingerprint, activity, decide);
+  return found('trustedCertificate', certificateText(request, tenant, stored));
 }
 
 interface SentChange extends Pick<Partial<Sent>, 'status'> {
@@ -237,19 +135,7 @@ function put(request: ApiRequest): Promise<Answer> {
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
-  const tenant = asked(request);
-  await retried(request.platform, async () => {
-    const {
-      text,
-      stored: { fingerprint },
-    } = await load(request, tenant);
-    await changeRecords(
-      request.platform,
-      tenant.number,
-      [{ collection: 'certificate', id: fingerprint, expected: text, value: undefined }],
-      [auditOf(request, 'Trusted certificate removed', [fingerprint])],
-    );
-  });
+  await removeCertificate(recordPorts(request), ownerOf(request, asked(request)), request.params['fingerprint']);
   return NO_CONTENT;
 }
 
@@ -263,24 +149,8 @@ function prove(request: ApiRequest): Promise<Answer> {
   const { proofOfPossessionSignedVerificationCode: sent } = JSON.parse(request.bodyText()) as {
     proofOfPossessionSignedVerificationCode: string;
   };
-  return change(request, 'Possession proven', (stored) => {
-    const {
-      proofOfPossessionUnsignedVerificationCode: code = '',
-      proofOfPossessionVerificationCodeUsableUntil: until = '',
-    } = stored;
-    if (code === '' || request.platform.now() > Date.parse(until)) throw new PlatformError('certificate/code-expired');
-    const certificate = parseCertificate(stored.certInPemFormat) as X509Certificate;
-    if (!isSignedBy(certificate, code, Buffer.from(sent, 'base64')))
-      throw new PlatformError('certificate/wrong-signature');
-    return { ...stored, proofOfPossessionValid: true };
-  });
-}
-
-function isSignedBy({ publicKey }: X509Certificate, code: string, signature: Buffer): boolean {
-  const isEdwards = ['ed25519', 'ed448'].includes(publicKey.asymmetricKeyType ?? '');
-  const isPss = publicKey.asymmetricKeyType === 'rsa-pss';
-  const key = isPss ? { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING } : publicKey;
-  return verify(isEdwards ? null : 'sha256', Buffer.from(code), key, signature);
+  const signature = Buffer.from(sent, 'base64');
+  return change(request, 'Possession proven', (stored) => proven(stored, signature, request.platform.now()));
 }
 
 /** By hand, when the key cannot sign. @throws PlatformError 403 for all but the management tenant. */

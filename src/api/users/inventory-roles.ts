@@ -17,6 +17,7 @@ import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { changeRecords, listRecords, retried } from '../../records/records.ts';
 import { changeBounded } from '../../records/totals.ts';
+import { recordPorts } from '../request/record-ports.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -181,9 +182,8 @@ async function assign(request: ApiRequest): Promise<Answer> {
   const assignment: StoredAssignment = { id: await request.platform.ids.nextInOrder(), managedObject, roles };
   const key = assignmentKey(userName, assignment.id);
   const value = JSON.stringify(assignment);
-  const { commands, now } = request.platform;
   await changeBounded(
-    { commands, now, refusals: request.refusals },
+    recordPorts(request),
     request.tenant,
     [{ collection: 'inventoryAssignment', id: key, expected: undefined, value }],
     [await auditOf(request, userName, undefined, assignment)],
