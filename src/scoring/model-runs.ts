@@ -43,6 +43,13 @@ export interface ModelRunsOptions {
   readonly now?: () => number;
 }
 
+export interface Pause {
+  /** ms since 1970. */
+  readonly until: number;
+  /** What a task is refused with meanwhile. */
+  readonly error: PlatformError;
+}
+
 /** Models that were deactivated or deleted last, and are remembered. */
 const DROPPED_MAX = 1_000;
 
@@ -79,7 +86,8 @@ export class ModelRuns {
    */
   async run(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer> {
     const { pool } = this.#options;
-    this.#requireNoPause(asker, model);
+    const pause = this.pauseOf(asker.tenant, model);
+    if (pause !== undefined) throw pause.error;
     try {
       return await this.#inTurn(asker, model, task);
     } finally {
@@ -126,13 +134,14 @@ export class ModelRuns {
     }
   }
 
-  #requireNoPause({ tenant }: Asker, model: StoredModel): void {
+  /** Of a model whose tasks ran out of time again and again. */
+  pauseOf(tenant: number, model: StoredModel): Pause | undefined {
     const until = this.#pauses.untilOf(predictionKey(tenant, model));
-    if (until === undefined) return;
+    if (until === undefined) return undefined;
     const reason =
       `${LATE_TASKS_MAX} of its tasks within an hour ran out of time (${POOL_LIMIT.TIME}); ` +
       `it pauses on this node until ${formatTime(until)}, or until it is activated anew`;
-    throw new PlatformError('scoring/model-refused', { name: model.name, reason });
+    return { until, error: new PlatformError('scoring/model-refused', { name: model.name, reason }) };
   }
 
   /** As `#scored`; counts what runs out of time, and tells the function that did. */

@@ -15,7 +15,7 @@ import { Applies } from './applies.ts';
 import type { Asker } from './asker.ts';
 import { openBatch, type Batch, type BatchInput, type BatchOptions } from './batches.ts';
 import { BATCHES_MAX, SCORING_LIMIT, SPOOL_BYTES_MAX, UNPACKED_BYTES_MAX } from './limits.ts';
-import { ModelRuns, predictionKey } from './model-runs.ts';
+import { ModelRuns, type Pause, predictionKey } from './model-runs.ts';
 import { Predictions, type PredictionSummary } from './predictions.ts';
 import { Spool } from './spool.ts';
 import { annotatedModel, outputNames, uploadModel, uploadResource, type ModelUpload, type Upload } from './uploads.ts';
@@ -196,6 +196,11 @@ export class Scoring {
     if (answer.kind !== 'measured') throw new Error(`a scoring worker answered with ${answer.kind}`);
     this.#options.onScored?.(answer.scored);
     return answer;
+  }
+
+  /** As `ModelRuns.pauseOf`. */
+  pauseOf(tenant: number, model: StoredModel): Pause | undefined {
+    return this.#runs.pauseOf(tenant, model);
   }
 
   /** A batch begins: call what is returned at its end. @throws PlatformError 503 when too many are under way. */

@@ -49,6 +49,8 @@ export interface LaneOptions {
   readonly backlog: TenantBacklog;
   readonly counts: LaneCounts;
   readonly score: (chunk: Chunk) => Promise<Measured>;
+  /** Until when the model refuses all, ms since 1970; undefined: it does not. */
+  readonly pausedUntil: () => number | undefined;
   /**
    * Hands predictions over. Called for one chunk after the other; resolves when the next one may follow.
    * `durable` resolves when nothing of them is under way any more.
@@ -126,7 +128,9 @@ export class Lane {
 
   /** @param takesOpen whether a chunk goes that is not full: it has waited for its time */
   #pump(takesOpen: boolean): void {
-    const { clock, backlog } = this.#options;
+    const { clock, now, backlog, pausedUntil } = this.#options;
+    const until = pausedUntil();
+    if (until !== undefined) this.#retryAt = Math.max(this.#retryAt, clock() + until - now());
     if (this.#retryAt > clock()) {
       // A lane that ends makes no second try.
       if (this.#isEnded) this.#clear();

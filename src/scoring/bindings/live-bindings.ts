@@ -7,7 +7,7 @@ import { isWholeMeasurement } from '../../ingest/measurements/record.ts';
 import type { RecordCollection } from '../../model/commands/collections.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import { BINDINGS_TOTAL_ID, SCORING_BINDINGS, type StoredBinding } from '../../model/entities/scoring/binding.ts';
-import { SCORING_MODELS, SCORING_TOTAL_ID } from '../../model/entities/scoring/model.ts';
+import { SCORING_MODELS, SCORING_TOTAL_ID, type StoredModel } from '../../model/entities/scoring/model.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
@@ -33,7 +33,7 @@ const LOG_INTERVAL_MS = 10_000;
 export interface LiveBindingsOptions extends Omit<DeliveryOptions, 'documents'> {
   readonly documents: DocumentReader;
   readonly history: HistoryReader;
-  readonly scoring: Pick<Scoring, 'measure'>;
+  readonly scoring: Pick<Scoring, 'measure' | 'pauseOf'>;
   readonly onnx: Pick<OnnxScoring, 'apply'>;
   readonly log: Log;
   /** Monotonic, in ms. */
@@ -232,14 +232,16 @@ export class LiveBindings implements MeasurementListener {
       const backlog = new TenantBacklog(tenant, this.#backlog);
       const makeLane = (bound: Bound, counts: LaneCounts, after: Promise<void> | undefined): Lane =>
         this.#lane(backlog, bound, counts, after);
-      const bindings = new TenantBindings(tenant, { ...this.#options, devices: this.#devices, makeLane });
+      const { documents, scoring } = this.#options;
+      const pauseOf = (model: StoredModel): string | undefined => scoring.pauseOf(tenant, model)?.error.message;
+      const bindings = new TenantBindings(tenant, { documents, devices: this.#devices, makeLane, pauseOf });
       this.#tenants.set(tenant, (found = { bindings, backlog }));
     }
     return found;
   }
 
   #lane(backlog: TenantBacklog, bound: Bound, counts: LaneCounts, after: Promise<void> | undefined): Lane {
-    const { log, now, clock, onOutcome, onDelivered } = this.#options;
+    const { log, now, clock, onOutcome, onDelivered, scoring } = this.#options;
     const { binding, model } = bound;
     const { tenant } = backlog;
     const mark = (depth: number) => ({
@@ -254,6 +256,7 @@ export class LiveBindings implements MeasurementListener {
       backlog,
       counts,
       score: (chunk) => scoreChunk(this.#options, tenant, bound, chunk, markText(mark(chunk.depth))),
+      pausedUntil: () => scoring.pauseOf(tenant, model)?.until,
       deliver: (measured, depth) => this.#delivery.deliver(sender, measured, mark(depth)),
       onOutcome,
       onDelivered,

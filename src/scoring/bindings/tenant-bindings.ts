@@ -30,6 +30,8 @@ interface Known {
   readonly counts: LaneCounts;
   lane: Lane | undefined;
   group: GroupDevices | undefined;
+  /** That the lane uses. */
+  model: StoredModel | undefined;
   /** Why it is not scored. */
   problem: string | undefined;
   /** It is to be read once more: a store did not answer. */
@@ -54,6 +56,8 @@ export interface TenantBindingsOptions {
   readonly devices: BoundDevices;
   /** @param after resolves when the lane before it has ended */
   readonly makeLane: (bound: Bound, counts: LaneCounts, after: Promise<void> | undefined) => Lane;
+  /** Why nothing is scored with the model for some time; undefined: it is. */
+  readonly pauseOf: (model: StoredModel) => string | undefined;
 }
 
 export class TenantBindings {
@@ -91,7 +95,9 @@ export class TenantBindings {
   /** Why it is not scored; undefined: it is. */
   problemOf(id: number): string | undefined {
     const known = this.#known.get(id);
-    return known === undefined ? BEING_READ : (known.problem ?? known.group?.problem);
+    if (known === undefined) return BEING_READ;
+    const { problem, group, model } = known;
+    return problem ?? group?.problem ?? (model && this.#options.pauseOf(model));
   }
 
   /** @param binding undefined: it was deleted. Resolves when measurements are scored so. */
@@ -109,6 +115,7 @@ export class TenantBindings {
           counts: newCounts(),
           lane: undefined,
           group: undefined,
+          model: undefined,
           problem: BEING_READ,
           isUnresolved: true,
         };
@@ -185,6 +192,7 @@ export class TenantBindings {
       known.binding = binding;
       known.problem = problem;
       known.group = found?.group;
+      known.model = found?.bound.model;
       known.lane = found && this.#options.makeLane(found.bound, known.counts, ended);
       this.#select();
     }

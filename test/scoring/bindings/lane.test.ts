@@ -23,7 +23,12 @@ function laneOf(after?: Promise<void>, counts = newCounts()) {
   const tasks: { readonly chunk: Chunk; end(error?: Error): void }[] = [];
   const delivered: number[] = [];
   const warned: string[] = [];
+  const pause: { until?: number; asked: number } = { asked: 0 };
   const lane = new Lane({
+    pausedUntil: () => {
+      pause.asked += 1;
+      return pause.until;
+    },
     backlog,
     counts,
     score: (chunk) =>
@@ -45,7 +50,7 @@ function laneOf(after?: Promise<void>, counts = newCounts()) {
   const offer = (count: number) => {
     for (let index = 0; index < count; index += 1) lane.offer(recordOf(), 0, 0);
   };
-  return { lane, counts, backlog, tasks, delivered, warned, offer, pass: (ms: number) => (now += ms) };
+  return { lane, counts, backlog, tasks, delivered, warned, offer, pause, pass: (ms: number) => (now += ms) };
 }
 
 t.test('small chunks when little comes, full ones behind a task, results in order', async (t) => {
@@ -117,6 +122,22 @@ t.test('after a failure the next task waits, and ends with the lane', async (t) 
   t.equal(other.backlog.measurements, 0, 'what waits for another try is given up');
   t.match(other.counts, { received: 10, failed: 5, shed: 5 }, 'and counted');
   t.equal(backlog.measurements, 0);
+});
+
+t.test('while the model pauses nothing is scored, and nothing fails', async (t) => {
+  const { lane, counts, tasks, offer, pause, pass } = laneOf();
+  pause.until = 30;
+  offer(1_500);
+  await untilTurn('it looks again', () => pause.asked === 2);
+  t.same([tasks.length, counts.failed, counts.shed], [0, 0, 0]);
+  pass(30);
+  pause.until = undefined;
+  await untilTurn('the first chunk', () => tasks.length === 1);
+  tasks[0]!.end();
+  await untilTurn('the rest', () => tasks.length === 2);
+  tasks[1]!.end();
+  await lane.end(false);
+  t.equal(counts.scored, 1_500);
 });
 
 t.test('a task that fails early lets none overtake those before it', async (t) => {

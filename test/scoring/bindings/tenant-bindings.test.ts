@@ -27,7 +27,9 @@ t.test('a binding waits for its model, and is read again after a store has faile
     lanes.push(model.blob);
     return { end: async () => void lanes.push(`end of ${model.blob}`), offer: () => undefined };
   };
-  const bindings = new TenantBindings(1, { documents, devices: {} as any, makeLane });
+  let pause: string | undefined;
+  const pauseOf = ({ blob }: { blob: string }) => (blob === 'one' ? pause : undefined);
+  const bindings = new TenantBindings(1, { documents, devices: {} as any, makeLane, pauseOf });
   const state = () => stateOf(BINDING, bindings);
   await bindings.set(5, BINDING);
   t.same(state(), { state: 'WAITING', reason: "Model 'm' not found." });
@@ -46,6 +48,9 @@ t.test('a binding waits for its model, and is read again after a store has faile
   await bindings.modelChanged('pmml', 'm');
   t.same([state(), lanes.splice(0)], [{ state: 'ACTIVE', reason: null }, ['one']]);
   t.not(bindings.selection, undefined);
+  pause = 'It pauses.';
+  t.same(state(), { state: 'WAITING', reason: 'It pauses.' });
+  pause = undefined;
   await bindings.set(5, BINDING);
   t.same(lanes, [], 'nothing has changed');
 
