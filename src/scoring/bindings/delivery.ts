@@ -63,6 +63,12 @@ export interface Sender {
   readonly output: BindingOutput;
 }
 
+export interface Delivered {
+  readonly durable: Promise<void>;
+  /** Of an event or alarm. */
+  readonly failure: Error | undefined;
+}
+
 /** What one value is about. */
 interface Told {
   readonly source: number;
@@ -107,15 +113,21 @@ export class Delivery {
   }
 
   /**
-   * Resolves when the records are handed over, and events and alarms are stored; `durable` when the records are.
-   * @throws PlatformError 503 while writes are refused; what the store says of an event or alarm
+   * Resolves when the records are handed over, and events and alarms are stored or refused; `durable` when the records
+   * are stored. @returns with `failure`, what the store says of an event or alarm where there are records beside it
+   * @throws PlatformError 503 while writes are refused; what the store says of an event or alarm without records
    */
-  async deliver(sender: Sender, measured: Measured, mark: Mark): Promise<{ readonly durable: Promise<void> }> {
+  async deliver(sender: Sender, measured: Measured, mark: Mark): Promise<Delivered> {
     for (let left = measured.tooLarge; left > 0; left -= 1)
       this.#options.refusals.count(SCORING_LIMIT.BINDING_PREDICTIONS, { tenant: sender.tenant });
-    const durable = await this.#append(sender.tenant, measured.records);
-    await this.#tell(sender, measured, mark);
-    return durable;
+    const { durable } = await this.#append(sender.tenant, measured.records);
+    try {
+      await this.#tell(sender, measured, mark);
+    } catch (error) {
+      if (measured.records.length === 0) throw error;
+      return { durable, failure: error as Error };
+    }
+    return { durable, failure: undefined };
   }
 
   /** A device that was deleted meanwhile gets none. Each piece follows when the one before it is durable. */

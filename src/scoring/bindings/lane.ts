@@ -5,6 +5,7 @@
 import type { Measured } from '../../scoring-workers/measurements/plan.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Chunk, ChunkList, type TenantBacklog } from './backlog.ts';
+import type { Delivered } from './delivery.ts';
 import { shownFault } from '../shown-fault.ts';
 import { isOfValues } from './value-errors.ts';
 
@@ -55,7 +56,7 @@ export interface LaneOptions {
    * Hands predictions over. Called for one chunk after the other; resolves when the next one may follow.
    * `durable` resolves when nothing of them is under way any more.
    */
-  readonly deliver: (measured: Measured, depth: number) => Promise<{ readonly durable: Promise<void> }>;
+  readonly deliver: (measured: Measured, depth: number) => Promise<Delivered>;
   readonly onOutcome: (outcome: Outcome, count: number) => void;
   /** Time from the first measurement of a chunk until its predictions are handed over. */
   readonly onDelivered: (seconds: number, count: number) => void;
@@ -162,14 +163,16 @@ export class Lane {
     try {
       const measured = await score(chunk);
       await before;
-      const { durable } = await deliver(measured, chunk.depth);
+      const { durable, failure } = await deliver(measured, chunk.depth);
       isHandedOver();
       await durable;
       onDelivered((clock() - chunk.since) / 1_000, measured.scored);
       this.#count('scored', measured.scored);
       this.#count('incomplete', measured.incomplete);
       this.#count('refused', measured.refused);
-      this.#failures = 0;
+      // Predictions are stored, and only an event or alarm beside them is not.
+      if (failure !== undefined) this.#failed(failure, 0);
+      else this.#failures = 0;
     } catch (error) {
       this.#failed(error as Error, chunk.count);
     } finally {
@@ -180,7 +183,7 @@ export class Lane {
     }
   }
 
-  /** The lane pauses unless it is the values that the model does not take. */
+  /** @param count of measurements without a result. The lane pauses unless it is the values that the model does not take. */
   #failed(error: Error, count: number): void {
     const { counts, log, subject, now, clock } = this.#options;
     this.#count('failed', count);
@@ -195,7 +198,11 @@ export class Lane {
     }
     if (clock() < this.#logAt) return;
     this.#logAt = clock() + LOG_INTERVAL_MS;
-    log.warn({ err: error, ...subject, count, retryMs }, 'measurements could not be scored by a binding');
+    const what =
+      count === 0
+        ? 'events or alarms of a binding could not be stored'
+        : 'measurements could not be scored by a binding';
+    log.warn({ err: error, ...subject, count, retryMs }, what);
   }
 
   #count(outcome: Outcome, count: number): void {

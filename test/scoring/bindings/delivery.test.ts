@@ -183,6 +183,18 @@ t.test('what could not be stored is told again', async (t) => {
   t.equal((await tell({ event }, [`${long}y`])).length, 1, 'long texts differ at their end too');
 });
 
+t.test('an event that is refused does not undo the predictions beside it', async (t) => {
+  const { delivery, refused, appended } = deliveryOf();
+  refused.push(new PlatformError('general/busy', { limit: 'test' }));
+  const told = { sources: [7], times: [0], modes: [0], events: ['a'], alarms: [] };
+  const measured: Measured = { records: recordOf(), scored: 1, incomplete: 0, refused: 0, tooLarge: 0, told };
+  const output = { event: { type: 'state', text: '', isForEach: true } };
+  const { durable, failure } = await delivery.deliver({ tenant: 1, generation: 1, user: 'u', output }, measured, MARK);
+  await durable;
+  t.equal(appended.length, 1);
+  t.match(failure, { message: /test/ });
+});
+
 t.test('values that are not stored leave the stored event and alarm as they are', async (t) => {
   const transient = 1;
   const alarm = { type: 'hot', severity: 'MAJOR', text: '{value}', above: 1 } as const;

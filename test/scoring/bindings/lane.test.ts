@@ -23,6 +23,8 @@ function laneOf(after?: Promise<void>, counts = newCounts()) {
   const tasks: { readonly chunk: Chunk; end(error?: Error): void }[] = [];
   const delivered: number[] = [];
   const warned: string[] = [];
+  /** Of an event or alarm. */
+  const failures: Error[] = [];
   const pause: { until?: number; asked: number } = { asked: 0 };
   const lane = new Lane({
     pausedUntil: () => {
@@ -37,7 +39,7 @@ function laneOf(after?: Promise<void>, counts = newCounts()) {
       }),
     deliver: async ({ scored }) => {
       delivered.push(scored);
-      return { durable: Promise.resolve() };
+      return { durable: Promise.resolve(), failure: failures.shift() };
     },
     onOutcome: () => undefined,
     onDelivered: () => undefined,
@@ -50,7 +52,7 @@ function laneOf(after?: Promise<void>, counts = newCounts()) {
   const offer = (count: number) => {
     for (let index = 0; index < count; index += 1) lane.offer(recordOf(), 0, 0);
   };
-  return { lane, counts, backlog, tasks, delivered, warned, offer, pause, pass: (ms: number) => (now += ms) };
+  return { lane, counts, backlog, tasks, delivered, warned, offer, pause, failures, pass: (ms: number) => (now += ms) };
 }
 
 t.test('small chunks when little comes, full ones behind a task, results in order', async (t) => {
@@ -138,6 +140,18 @@ t.test('while the model pauses nothing is scored, and nothing fails', async (t) 
   tasks[1]!.end();
   await lane.end(false);
   t.equal(counts.scored, 1_500);
+});
+
+t.test('measurements whose predictions are stored are scored, also where an alarm is not', async (t) => {
+  const { lane, counts, tasks, offer, failures, warned } = laneOf();
+  failures.push(new PlatformError('general/busy', { limit: 'commands/under-way' }));
+  offer(3);
+  await untilTurn('a task', () => tasks.length === 1);
+  tasks[0]!.end();
+  await untilTurn('it is scored', () => counts.scored === 3);
+  t.match(counts, { failed: 0, lastError: /commands\/under-way/ });
+  t.same(warned, ['events or alarms of a binding could not be stored']);
+  await lane.end(true);
 });
 
 t.test('a task that fails early lets none overtake those before it', async (t) => {
