@@ -20,6 +20,8 @@ const LOG_INTERVAL_MS = 10_000;
 /** Measurements by what became of them. */
 export interface LaneCounts {
   received: number;
+  /** Predictions that the binding does not score; they are not `received`. */
+  leftOut: number;
   scored: number;
   /** Without a value that the model needs. */
   incomplete: number;
@@ -35,6 +37,7 @@ export interface LaneCounts {
 
 export const newCounts = (): LaneCounts => ({
   received: 0,
+  leftOut: 0,
   scored: 0,
   incomplete: 0,
   refused: 0,

@@ -26,6 +26,8 @@ export interface Candidate {
   readonly scoresPredictions: boolean;
   /** @param depth of predictions, 0 of what devices measured */
   offer(records: Buffer, at: number, depth: number): void;
+  /** A prediction that is not scored. */
+  leaveOut(): void;
 }
 
 interface Entry {
@@ -96,8 +98,8 @@ export class Selection {
     const candidate = this.#candidates[place] as Candidate;
     if (candidate.devices !== undefined && !candidate.devices.has(keyAt(records, at))) return;
     if (this.#depth < 0) this.#depth = depthAt(records, at);
-    if (this.#depth > 0 && (!candidate.scoresPredictions || this.#depth >= DEPTH_MAX)) return;
-    candidate.offer(records, at, this.#depth);
+    if (this.#depth > 0 && (!candidate.scoresPredictions || this.#depth >= DEPTH_MAX)) candidate.leaveOut();
+    else candidate.offer(records, at, this.#depth);
   }
 }
 

@@ -220,7 +220,7 @@ export class TenantBindings {
 
   #select(): void {
     const candidates = [];
-    for (const { binding, lane, group } of this.#known.values()) {
+    for (const { binding, lane, group, counts } of this.#known.values()) {
       if (lane === undefined) continue;
       const { groupOrDeviceId, scoresPredictions } = binding;
       const device = groupOrDeviceId === undefined ? undefined : new Set([Number(groupOrDeviceId)]);
@@ -229,6 +229,9 @@ export class TenantBindings {
         devices: group ?? device,
         scoresPredictions,
         offer: (records: Buffer, at: number, depth: number) => lane.offer(records, at, depth),
+        leaveOut: () => {
+          counts.leftOut += 1;
+        },
       });
     }
     this.selection = candidates.length === 0 ? undefined : new Selection(candidates);

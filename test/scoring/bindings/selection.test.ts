@@ -13,6 +13,7 @@ function takenBy(candidates: Readonly<Record<string, Partial<Candidate>>>, ...re
       devices: undefined,
       scoresPredictions: false,
       offer: (_records, _at, depth) => taken.push(`${name}${depth}`),
+      leaveOut: () => taken.push(`not ${name}`),
       ...candidate,
     })),
   );
@@ -41,14 +42,22 @@ t.test('marked measurements only where the binding says so, up to a depth', asyn
   });
   const candidates = { no: {}, yes: { scoresPredictions: true } };
   t.same(takenBy(candidates, { document: '{"type":"oven","note":"c8y_Score"}' }), ['no0', 'yes0']);
-  t.same(takenBy(candidates, marked(1)), ['yes1']);
-  t.same(takenBy(candidates, marked(DEPTH_MAX - 1)), [`yes${DEPTH_MAX - 1}`]);
-  t.same(takenBy(candidates, marked(DEPTH_MAX)), []);
+  t.same(takenBy(candidates, marked(1)), ['not no', 'yes1']);
+  t.same(takenBy(candidates, marked(DEPTH_MAX - 1)), ['not no', `yes${DEPTH_MAX - 1}`]);
+  t.same(takenBy(candidates, marked(DEPTH_MAX)), ['not no', 'not yes']);
   for (const document of [
     '{"c8y_Scoring":{}}',
     '{"c8y_Scoring":{"depth":-1}}',
-    '{"c8y_Scoring"',
+    '{"a":{"c8y_Scoring":1},"b":"\\"{","c8y_Scoring" : {"depth":1}}',
     '{"c8y_Scoring":{"depth":',
   ])
-    t.same(takenBy(candidates, { document }), [], `not as the server writes it: ${document}`);
+    t.same(takenBy(candidates, { document }), ['not no', 'not yes'], `not as the server writes it: ${document}`);
+  for (const document of [
+    '{"note":"c8y_Scoring"}',
+    '{"notes":["c8y_Scoring"],"a":{"c8y_Scoring":{"depth":1}}}',
+    '{"\\"c8y_Scoring":{"depth":1}}',
+    '{"note":"\\"c8y_Scoring\\": {"}',
+    '{"c8y_Scoring"',
+  ])
+    t.same(takenBy(candidates, { document }), ['no0', 'yes0'], `no mark: ${document}`);
 });
