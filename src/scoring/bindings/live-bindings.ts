@@ -63,6 +63,9 @@ export class LiveBindings implements MeasurementListener {
   readonly #unread = new Set<number>();
   /** Ids of records that changed while those of their tenant were being read. */
   readonly #changedMeanwhile = new Map<number, Set<string>>();
+  /** Of the group whose records come one after the other. */
+  #view: DataView = new DataView(new ArrayBuffer(0));
+  #viewed: Buffer | undefined;
   #generation = 0;
   #failures = 0;
   #loggedAt = Number.NEGATIVE_INFINITY;
@@ -94,11 +97,18 @@ export class LiveBindings implements MeasurementListener {
     if (selection === undefined) return;
     try {
       // The projector sets damaged ones aside.
-      if (isWholeMeasurement(new DataView(records.buffer, records.byteOffset, records.length), at))
-        selection.offer(records, at);
+      if (isWholeMeasurement(this.#viewOf(records), at)) selection.offer(records, at);
     } catch (error) {
       this.#noteFailure(error as Error, tenantAt(records, at));
     }
+  }
+
+  #viewOf(records: Buffer): DataView {
+    if (records !== this.#viewed) {
+      this.#viewed = records;
+      this.#view = new DataView(records.buffer, records.byteOffset, records.length);
+    }
+    return this.#view;
   }
 
   /** To be told of all changed records. */
