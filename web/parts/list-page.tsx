@@ -55,6 +55,8 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
     ),
   );
   const rows = list.data ?? [];
+  // That another filter found nothing says nothing of this one.
+  const isUnknown = list.data === undefined || (rows.length === 0 && list.isOld);
   const first = (page - 1) * PAGE_SIZE + 1;
   return (
     <>
@@ -75,28 +77,30 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
         )}
       </div>
       {list.error && <Fault error={list.error} retry={list.reload} />}
-      {list.data === undefined && !list.error && <Loading />}
-      {list.data !== undefined && rows.length === 0 && page === 1 && (
+      {isUnknown && !list.error && <Loading />}
+      {!isUnknown && rows.length === 0 && page === 1 && (
         <Empty title={hasFilters ? words.nothingFound : words.nothingHere}>
           {hasFilters
             ? props.onClearFilters && <Button onClick={props.onClearFilters}>{words.clearFilters}</Button>
             : empty}
         </Empty>
       )}
-      {(rows.length > 0 || (list.data !== undefined && page > 1)) && (
+      {(rows.length > 0 || (!isUnknown && page > 1)) && (
         <>
-          <Table
-            label={label}
-            columns={columns}
-            rows={rows}
-            keyOf={keyOf}
-            sort={sort}
-            {...(onSort ? { onSort } : {})}
-            {...(selection ? { selection } : {})}
-          />
+          <div class={list.isOld ? 'is-old' : ''} aria-busy={list.isOld}>
+            <Table
+              label={label}
+              columns={columns}
+              rows={rows}
+              keyOf={keyOf}
+              sort={sort}
+              {...(onSort ? { onSort } : {})}
+              {...(selection ? { selection } : {})}
+            />
+          </div>
           <div class="table-foot">
             <span role="status">
-              {rows.length > 0 && words.rows(first, first + rows.length - 1)}{' '}
+              {list.isOld ? words.loading : rows.length > 0 && words.rows(first, first + rows.length - 1)}{' '}
               {list.total === undefined ? list.isCounting && words.counting : words.ofTotal(list.total)}
             </span>
             {(page > 1 || rows.length === PAGE_SIZE) && (

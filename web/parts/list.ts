@@ -9,6 +9,8 @@ export interface List<Row> extends Loaded<readonly Row[]> {
   /** undefined while it is counted, and where the server does not count. */
   readonly total: number | undefined;
   readonly isCounting: boolean;
+  /** The rows are those of another filter or page, until the server has answered. */
+  readonly isOld: boolean;
   /** New entries that wait until the person wants to see them. */
   readonly newCount: number;
   /** Rows of the page that may no longer belong where they stand. */
@@ -17,9 +19,10 @@ export interface List<Row> extends Loaded<readonly Row[]> {
   readonly showNew: () => void;
   /**
    * Takes a live change: a row of the page is replaced in place, a deleted one is taken away, a new one is counted.
-   * @param row undefined for a deletion.
+   * @param row undefined for a deletion. @param hasLeft it belongs to the list no longer: it stays until the person wants
+   * to see the list as it is now.
    */
-  readonly take: (key: string, row: Row | undefined, isNew: boolean) => void;
+  readonly take: (key: string, row: Row | undefined, isNew: boolean, hasLeft?: boolean) => void;
   /** Reads the page as the server has it now, and takes it like live changes: in the place of a channel that is refused. */
   readonly look: () => void;
 }
@@ -52,19 +55,28 @@ export function hasGone(before: readonly string[], now: readonly string[]): bool
   return !isPushed || !isOffTheEnd || !isEndKnown;
 }
 
+/** The same set where it has no such key: nothing renders for it. */
+const without = (keys: ReadonlySet<string>, key: string): ReadonlySet<string> =>
+  keys.has(key) ? new Set([...keys].filter((one) => one !== key)) : keys;
+
 export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<Row>): List<Row> {
   const rows = useLoaded((signal) => load(page, signal), [page, ...inputs]);
   const isFirstThere = rows.data !== undefined || rows.error !== undefined;
   const counted = useLoaded(count === undefined || !isFirstThere ? undefined : count, inputs);
   const [newKeys, setNewKeys] = useState<ReadonlySet<string>>(new Set());
-  useEffect(() => setNewKeys(new Set()), [page, ...inputs]);
-  const forget = (key: string): void =>
-    setNewKeys((before) => (before.has(key) ? new Set([...before].filter((one) => one !== key)) : before));
-  const take = (key: string, row: Row | undefined, isNew: boolean): void => {
+  const [leftKeys, setLeftKeys] = useState<ReadonlySet<string>>(new Set());
+  const forgetAll = (): void => {
+    setNewKeys(new Set());
+    setLeftKeys(new Set());
+  };
+  useEffect(forgetAll, [page, ...inputs]);
+  const take = (key: string, row: Row | undefined, isNew: boolean, hasLeft = false): void => {
+    const isShown = (rows.data ?? []).some((one) => keyOf(one) === key);
+    setLeftKeys((before) => (hasLeft && isShown ? new Set(before).add(key) : without(before, key)));
     if (row === undefined) {
-      forget(key);
+      setNewKeys((before) => without(before, key));
       rows.patch((before) => before.filter((one) => keyOf(one) !== key));
-    } else if (isNew && !(rows.data ?? []).some((one) => keyOf(one) === key))
+    } else if (isNew && !isShown)
       setNewKeys((before) => (before.size >= PAGE_SIZE * 100 ? before : new Set(before).add(key)));
     else rows.patch((before) => before.map((one) => (keyOf(one) === key ? row : one)));
   };
@@ -76,22 +88,22 @@ export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<R
   useEffect(() => {
     if (!isHere || seen.isLoading || seen.data === undefined || rows.isLoading) return;
     if (hasGone((rows.data ?? []).map(keyOf), seen.data.map(keyOf))) {
-      setNewKeys(new Set());
+      forgetAll();
       rows.patch(() => seen.data ?? []);
     } else for (const row of seen.data) take(keyOf(row), row, page === 1);
   }, [seen.data]);
   const reload = (): void => {
-    setNewKeys(new Set());
+    forgetAll();
     rows.reload();
     counted.reload();
   };
   return {
     ...rows,
     reload,
-    total: counted.data,
-    isCounting: count !== undefined && counted.isLoading,
+    total: counted.isOld ? undefined : counted.data,
+    isCounting: count !== undefined && (counted.isLoading || counted.isOld),
     newCount: newKeys.size,
-    changedCount: 0,
+    changedCount: leftKeys.size,
     showNew: reload,
     take,
     look: () => {

@@ -91,5 +91,47 @@ export async function dataScreens(t: Test, console: ConsoleBrowser): Promise<voi
     t.equal(await open('CLEARED'), 103);
     await page.getByRole('button', { name: 'Undo' }).last().click();
     await eventually('all are active again', async () => (await open('ACTIVE')) === 103);
+
+    // An answer that a live change has overtaken, and an alarm that belongs to the list no longer.
+    await page.getByRole('button', { name: '103 Major' }).waitFor();
+    const { id: alarm } = (await rest.read(`/alarm/alarms?source=${id}&type=hot-1`)).alarms[0] as { id: string };
+    await raise(104);
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(
+      /alarms\?.*pageSize=100/,
+      async (route) => {
+        const response = await route.fetch();
+        asked.resolve();
+        await answered.promise;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await page.getByRole('button', { name: '104 Major' }).waitFor();
+    await page.getByRole('button', { name: 'Show 1 new' }).click();
+    await asked.promise;
+    await rest.put(`/alarm/alarms/${alarm}`, { status: 'CLEARED' });
+    await page.getByRole('button', { name: '103 Major' }).waitFor();
+    answered.resolve();
+    await page.getByRole('row').filter({ hasText: 'hot-1' }).getByText('Cleared').first().waitFor();
+    await page.getByRole('button', { name: 'Show 1 changed' }).click();
+    await page.getByRole('cell', { name: 'Cleared' }).waitFor({ state: 'detached' });
+
+    // Rows of another filter do not stand as if they matched.
+    const found = Promise.withResolvers<void>();
+    await page.route(
+      /alarms\?.*type=none/,
+      async (route) => {
+        await found.promise;
+        await route.continue();
+      },
+      { times: 1 },
+    );
+    await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check();
+    await page.getByLabel('Type').fill('none');
+    await page.locator('[aria-busy=true]').waitFor();
+    await page.getByText('100 selected').waitFor({ state: 'detached' });
+    found.resolve();
+    await page.getByText('Nothing matches').waitFor();
   });
 }

@@ -7,6 +7,8 @@ export interface Loaded<T> {
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
+  /** The data is still that of other inputs. */
+  readonly isOld: boolean;
   /** Asks again with the same inputs; while a request is under way, once more behind it. */
   readonly reload: () => void;
   /**
@@ -48,6 +50,8 @@ export function useLoaded<T>(
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
+  const isOf = (known: readonly unknown[] | undefined): boolean =>
+    known?.every((value, index) => Object.is(value, inputs[index])) ?? false;
   const patches = useRef<((data: T) => T)[]>([]);
   const own = useRef<{ beganMs: number; isAgain: boolean; inputs: readonly unknown[] | undefined }>({
     beganMs: 0,
@@ -66,7 +70,7 @@ export function useLoaded<T>(
     const control = new AbortController();
     known.beganMs = Date.now();
     // What is shown stays while it is asked for again, with the error above it.
-    const isSame = known.inputs?.every((value, index) => Object.is(value, inputs[index])) ?? false;
+    const isSame = isOf(known.inputs);
     setState((before) => {
       const { data, error } = before;
       return unlessSame(before, { data, error: isSame && data !== undefined ? error : undefined, isLoading: true });
@@ -102,7 +106,7 @@ export function useLoaded<T>(
     if (own.current.beganMs > 0 && patches.current.length <= PATCHES_MAX) patches.current.push(change);
     setState((before) => (before.data === undefined ? before : { ...before, data: change(before.data) }));
   }, []);
-  return { ...state, reload, patch };
+  return { ...state, isOld: state.data !== undefined && !isOf(own.current.inputs), reload, patch };
 }
 
 export interface Action<Given extends readonly unknown[]> {

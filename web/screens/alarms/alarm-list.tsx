@@ -204,7 +204,10 @@ export function AlarmList({ source }: { readonly source?: string }) {
         if (change === undefined) continue;
         const alarm = change.data as Alarm;
         if (change.realtimeAction === 'DELETE') list.take(alarm.id ?? String(change.data), undefined, false);
-        else list.take(alarm.id, alarm, change.realtimeAction === 'CREATE' && matches(alarm, filter));
+        else {
+          const isWanted = matches(alarm, filter);
+          list.take(alarm.id, alarm, change.realtimeAction === 'CREATE' && isWanted, !isWanted);
+        }
       }
       recount();
     },
@@ -215,8 +218,14 @@ export function AlarmList({ source }: { readonly source?: string }) {
   });
   usePoll(LOOK_MS, isDenied ? list.look : undefined);
   const rows = list.data ?? [];
+  useEffect(() => {
+    const here = new Set(rows.map(({ id }) => id));
+    setKeys((before) =>
+      [...before].every((id) => here.has(id)) ? before : new Set([...before].filter((id) => here.has(id))),
+    );
+  }, [list.data]);
   const show = (alarms: readonly Alarm[]): void => {
-    for (const alarm of alarms) list.take(alarm.id, alarm, false);
+    for (const alarm of alarms) list.take(alarm.id, alarm, false, !matches(alarm, filter));
     recount();
   };
   const change = useAction(async (wanted: AlarmStatus, alarms: readonly Alarm[]) => {

@@ -1,6 +1,6 @@
 /** A list of children that are added and removed: of a group, of a device. */
 import { Plus, Unlink } from 'lucide';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { usePoll } from '../../core/api/poll.ts';
 import { useAction } from '../../core/api/request.ts';
@@ -60,6 +60,8 @@ export function Members(props: MembersProps) {
   const [isAdding, setAdding] = useState(false);
   const filter = name === '' ? '' : `$filter=name eq ${quoted(`${name}*`)}`;
   const found = query?.(name);
+  // What is not shown is not removed.
+  useEffect(() => setSelected(new Set()), [parent, kind, filter]);
   const list = useList({
     load: (number, signal) =>
       found === undefined

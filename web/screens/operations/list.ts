@@ -31,7 +31,8 @@ export function useOperations(filter: OperationFilter, page: number): List<Opera
         if (change === undefined) continue;
         const operation = change.data as Operation;
         if (change.realtimeAction === 'DELETE') list.take(String(operation.id ?? operation), undefined, false);
-        else if (change.realtimeAction === 'UPDATE') list.take(operation.id, operation, false);
+        else if (change.realtimeAction === 'UPDATE')
+          list.take(operation.id, operation, false, !isWanted(operation, filter));
         else if (page === 1 && isWanted(operation, filter)) {
           if (filter.deviceId === undefined) list.take(operation.id, operation, true);
           else isReloadWanted = true;
