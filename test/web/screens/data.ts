@@ -1,9 +1,32 @@
 /** Charts, alarms, events, explorer: what arrives live, changes of many with their way back, ranges by mouse and keys. */
+import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { TENANT, eventually } from '../../helpers/running/server.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
 
 const agoIso = (seconds: number): string => new Date(Date.now() - seconds * 1_000).toISOString();
+
+/** Holds the answer to the next such request back. */
+async function holdOnce(page: Page, url: RegExp): Promise<{ asked: Promise<void>; letGo: () => void }> {
+  let [tellAsked, letGo] = [(): void => undefined, (): void => undefined];
+  const asked = new Promise<void>((resolve) => {
+    tellAsked = resolve;
+  });
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  await page.route(
+    url,
+    async (route) => {
+      const response = await route.fetch();
+      tellAsked();
+      await held;
+      await route.fulfill({ response });
+    },
+    { times: 1 },
+  );
+  return { asked, letGo };
+}
 
 export async function dataScreens(t: Test, console: ConsoleBrowser): Promise<void> {
   const { rest } = console.server;
@@ -96,42 +119,24 @@ export async function dataScreens(t: Test, console: ConsoleBrowser): Promise<voi
     await page.getByRole('button', { name: '103 Major' }).waitFor();
     const { id: alarm } = (await rest.read(`/alarm/alarms?source=${id}&type=hot-1`)).alarms[0] as { id: string };
     await raise(104);
-    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    await page.route(
-      /alarms\?.*pageSize=100/,
-      async (route) => {
-        const response = await route.fetch();
-        asked.resolve();
-        await answered.promise;
-        await route.fulfill({ response });
-      },
-      { times: 1 },
-    );
+    const list = await holdOnce(page, /alarms\?.*pageSize=100/);
     await page.getByRole('button', { name: '104 Major' }).waitFor();
     await page.getByRole('button', { name: 'Show 1 new' }).click();
-    await asked.promise;
+    await list.asked;
     await rest.put(`/alarm/alarms/${alarm}`, { status: 'CLEARED' });
     await page.getByRole('button', { name: '103 Major' }).waitFor();
-    answered.resolve();
+    list.letGo();
     await page.getByRole('row').filter({ hasText: 'hot-1' }).getByText('Cleared').first().waitFor();
     await page.getByRole('button', { name: 'Show 1 changed' }).click();
     await page.getByRole('cell', { name: 'Cleared' }).waitFor({ state: 'detached' });
 
     // Rows of another filter do not stand as if they matched.
-    const found = Promise.withResolvers<void>();
-    await page.route(
-      /alarms\?.*type=none/,
-      async (route) => {
-        await found.promise;
-        await route.continue();
-      },
-      { times: 1 },
-    );
+    const none = await holdOnce(page, /alarms\?.*type=none/);
     await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check();
     await page.getByLabel('Type').fill('none');
     await page.locator('[aria-busy=true]').waitFor();
     await page.getByText('100 selected').waitFor({ state: 'detached' });
-    found.resolve();
+    none.letGo();
     await page.getByText('Nothing matches').waitFor();
   });
 }
