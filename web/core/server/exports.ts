@@ -10,6 +10,7 @@ export const EXPORT_PATHS = {
   measurements: '/measurement/measurements',
   events: '/event/events',
   alarms: '/alarm/alarms',
+  operations: '/devicecontrol/operations',
   objects: '/inventory/managedObjects',
 } as const;
 export type ExportKind = keyof typeof EXPORT_PATHS;

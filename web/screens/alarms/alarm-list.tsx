@@ -26,6 +26,7 @@ import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
+import { ExportLink } from '../../parts/export-link.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
@@ -291,6 +292,7 @@ export function AlarmList({ source }: { readonly source?: string }) {
           />
         )}
         <TimeRangeField value={state} onChange={(next) => set({ ...next, page: 1 }, { isStep: true })} hasAny />
+        <ExportLink kind="alarms" source={source ?? state.source} type={type} from={from} to={to} />
         <CopyAs
           request={{ path: alarmsPath(filter, page) }}
           user={userWithTenant()}

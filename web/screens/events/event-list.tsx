@@ -8,6 +8,7 @@ import { absoluteRange, rangeQuery } from '../../core/time/range.ts';
 import { choiceParameter, numberParameter, textParameter, useUrlState, writeState } from '../../core/url-state.ts';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
+import { ExportLink } from '../../parts/export-link.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
@@ -108,6 +109,7 @@ export function EventList({ source }: { readonly source?: string }) {
         {view === 'past' && (
           <TimeRangeField value={state} onChange={(next) => set({ ...next, page: 1 }, { isStep: true })} hasAny />
         )}
+        <ExportLink kind="events" source={source ?? state.source} type={type} from={from} to={to} />
         <CopyAs
           request={{ path: eventsPath(filter, page) }}
           user={userWithTenant()}

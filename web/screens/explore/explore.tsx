@@ -1,28 +1,35 @@
 /** The data explorer: series of many devices with one crosshair, kept in the address. */
 import { Download, X } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
-import { useLoaded } from '../../core/api/request.ts';
+import { useAction, useLoaded } from '../../core/api/request.ts';
 import { saveFile } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
 import { nameOf, readObject } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
+import { download, exportPath } from '../../core/server/exports.ts';
+import type { ExportFormat } from '../../core/server/exports.ts';
 import { readSupportedSeries, seriesKey, seriesPath } from '../../core/server/series.ts';
 import type { SeriesRef } from '../../core/server/series.ts';
+import { common } from '../../core/text/common.ts';
 import { intervalFor } from '../../core/time/intervals.ts';
-import { absoluteRange, resolveTime } from '../../core/time/range.ts';
+import { absoluteRange, rangeQuery, resolveTime } from '../../core/time/range.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Swatch, useWidth } from '../../parts/chart/chart.tsx';
 import { Charts } from '../../parts/chart/charts.tsx';
 import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
+import { useAlarms } from '../../parts/chart/use-alarms.ts';
 import { useSeries } from '../../parts/chart/use-series.ts';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
 import { DeviceSearch } from '../../parts/device/search.tsx';
 import { CheckField } from '../../parts/fields.tsx';
 import { FilterBar } from '../../parts/filter-bar.tsx';
+import { Menu } from '../../parts/menu.tsx';
+import type { MenuItem } from '../../parts/menu.tsx';
 import { Page, Section } from '../../parts/page.tsx';
-import { Empty, With } from '../../parts/states.tsx';
+import { Empty, FormFault, With } from '../../parts/states.tsx';
+import { words as measurementWords } from '../measurements/text.ts';
 import { addressOf, seriesOf, seriesText, useExploreState } from './state.ts';
 import { words as exploreWords } from './text.ts';
 
@@ -87,6 +94,7 @@ export default function Explore() {
   const automatic = width === 0 ? undefined : intervalFor(size, width);
   const interval = agg === 'raw' ? '' : agg === '' ? automatic : agg;
   const view = useSeries({ refs, range, interval });
+  const alarms = useAlarms(sources, range);
   const show = (next: readonly SeriesRef[]): void => set({ s: seriesText(next) });
   const toggle = (ref: SeriesRef, isOn: boolean): void => {
     const others = refs.filter((one) => seriesKey(one) !== seriesKey(ref));
@@ -100,15 +108,35 @@ export default function Explore() {
     });
     saveFile('explorer.csv', new Blob([shownCsv(shown)], { type: 'text/csv' }));
   };
+  const files = useAction(async (format: ExportFormat) => {
+    // One after the other: a user has few exports at once.
+    for (const source of sources)
+      await download(
+        exportPath('measurements', { source, ...rangeQuery(range) }, format),
+        `${names.data?.get(source) ?? source}.${format}`,
+      );
+    notify(measurementWords().exported);
+  });
+  const ofAll = (text: string, format: ExportFormat): MenuItem => ({
+    text,
+    hint: words.fileHint,
+    onSelect: () => void files.run(format),
+  });
   return (
     <Page
       title={words.title}
       actions={
         refs.length > 0 && (
           <>
-            <Button icon={Download} onClick={save}>
-              {words.download}
-            </Button>
+            <Menu
+              label={common().exportAs}
+              icon={Download}
+              items={[
+                { text: words.download, onSelect: save },
+                ofAll(measurementWords().exportCsv, 'csv'),
+                ofAll(measurementWords().exportParquet, 'parquet'),
+              ]}
+            />
             <CopyAs
               request={{
                 path: seriesPath({ ...refs[0], ...view.span.peek(), interval: interval ?? '' }),
@@ -133,6 +161,7 @@ export default function Explore() {
         />
         <CheckField label={words.table} isChecked={table} onChange={(isOn) => set({ table: isOn })} />
       </FilterBar>
+      <FormFault error={files.error} />
       {device && <Choice device={device} refs={refs} onToggle={toggle} onClose={() => setDevice(undefined)} />}
       {refs.length > 0 && (
         <ul class="chips" aria-label={words.shown}>
@@ -162,6 +191,7 @@ export default function Explore() {
             nameOf={labelOf}
             interval={interval ?? ''}
             isTable={table}
+            alarms={alarms}
             onZoom={(first, last) => set({ from: new Date(first).toISOString(), to: new Date(last).toISOString() })}
           />
         )}

@@ -18,6 +18,7 @@ const de: ExploreTexts = {
   tooMany: (count) => `Höchstens ${numberText(count)} Reihen zugleich`,
   table: 'Tabelle',
   download: 'CSV der gezeigten Punkte',
+  fileHint: 'in diesem Zeitraum, eine Datei je Gerät',
 };
 
 export default de;

@@ -16,6 +16,7 @@ const en = {
   tooMany: (count: number) => `At most ${numberText(count)} series at once`,
   table: 'Table',
   download: 'CSV of the shown points',
+  fileHint: 'in this range, one file a device',
 };
 
 export type ExploreTexts = typeof en;

@@ -37,10 +37,12 @@ export default function Export() {
   const [state, set] = useUrlState(SHAPE);
   const { kind, format, source, type, q, from, to } = state;
   const isOfObjects = kind === 'objects';
-  const path = useMemo(
-    () => exportPath(kind, isOfObjects ? { type, query: q } : { source, type, ...rangeQuery({ from, to }) }, format),
-    [kind, format, source, type, q, from, to],
-  );
+  const isOfOperations = kind === 'operations';
+  const path = useMemo(() => {
+    const range = rangeQuery({ from, to });
+    const ofData = isOfOperations ? { deviceId: source, ...range } : { source, type, ...range };
+    return exportPath(kind, isOfObjects ? { type, query: q } : ofData, format);
+  }, [kind, format, source, type, q, from, to]);
   const device = useLoaded(source === '' ? undefined : (signal) => readObject(source, signal), [source]);
   const file = useAction(async () => {
     await download(path, `${kind}.${format}`);
@@ -79,7 +81,7 @@ export default function Export() {
               <p class="muted">{zoneText()}</p>
             </>
           )}
-          <TextField label={words.type} value={type} onInput={(next) => set({ type: next })} />
+          {!isOfOperations && <TextField label={words.type} value={type} onInput={(next) => set({ type: next })} />}
           {isOfObjects && (
             <TextField
               label={words.query}

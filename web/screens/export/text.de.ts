@@ -6,7 +6,13 @@ const de: ExportTexts = {
   intro:
     'Ganze Listen als Dateien, die der Server fortlaufend sendet. Ein Benutzer hat höchstens fünf Exporte zugleich; ein weiterer wird mit 503 und der Wartezeit beantwortet.',
   kind: 'Was',
-  kinds: { measurements: 'Messwerte', events: 'Ereignisse', alarms: 'Alarme', objects: 'Geräte und andere Objekte' },
+  kinds: {
+    measurements: 'Messwerte',
+    events: 'Ereignisse',
+    alarms: 'Alarme',
+    operations: 'Operationen',
+    objects: 'Geräte und andere Objekte',
+  },
   format: 'Format',
   formats: {
     csv: 'CSV: für Tabellenprogramme',

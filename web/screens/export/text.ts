@@ -6,7 +6,13 @@ const en = {
   intro:
     'Whole lists as files, streamed by the server. A user has at most five exports under way; one more is answered 503 with the time to wait.',
   kind: 'What',
-  kinds: { measurements: 'Measurements', events: 'Events', alarms: 'Alarms', objects: 'Devices and other objects' },
+  kinds: {
+    measurements: 'Measurements',
+    events: 'Events',
+    alarms: 'Alarms',
+    operations: 'Operations',
+    objects: 'Devices and other objects',
+  },
   format: 'Format',
   formats: {
     csv: 'CSV: for spreadsheets',

@@ -4,10 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { saveFile } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
-import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
-import { listAlarms } from '../../core/server/alarm.ts';
-import type { Alarm } from '../../core/server/alarm.ts';
 import { download, exportPath } from '../../core/server/exports.ts';
 import type { ExportFormat } from '../../core/server/exports.ts';
 import { nameOf } from '../../core/server/managed-object.ts';
@@ -21,10 +18,10 @@ import { flagParameter, listParameter, textParameter, useUrlState, writeState } 
 import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { Charts } from '../../parts/chart/charts.tsx';
-import type { ChartAlarm } from '../../parts/chart/model.ts';
 import { useWidth } from '../../parts/chart/chart.tsx';
 import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
+import { useAlarms } from '../../parts/chart/use-alarms.ts';
 import { useSeries } from '../../parts/chart/use-series.ts';
 import { CopyAs } from '../../parts/copy.tsx';
 import { DevicePage, userWithTenant } from '../../parts/device/page.tsx';
@@ -45,21 +42,11 @@ const SHAPE = {
 const SERIES_MAX = 20;
 /** Series that are shown until the person chooses. */
 const FIRST_SHOWN = 3;
-/** Alarms below the axis. */
-const ALARMS_SHOWN = 200;
 
 const curlOfFirst = (id: string): string =>
   `curl -u '${userWithTenant()}' '${location.origin}/measurement/measurements' \\
   -H 'Content-Type: application/json' \\
   -d '{"source":{"id":"${id}"},"time":"${new Date().toISOString()}","type":"c8y_Water","c8y_Water":{"T":{"value":61.5,"unit":"C"}}}'`;
-
-const markOf = ({ id, time, severity, text }: Alarm): ChartAlarm => ({
-  id,
-  ms: Date.parse(time),
-  severity,
-  text,
-  href: href('/alarms/:id', { id }),
-});
 
 interface ContentProps {
   readonly device: ManagedObject;
@@ -82,13 +69,7 @@ function Content({ device, supported }: ContentProps) {
   const automatic = width === 0 ? undefined : intervalFor(size, width);
   const interval = agg === 'raw' ? '' : agg === '' ? automatic : agg;
   const view = useSeries({ refs, range, interval });
-  const alarms = useLoaded(
-    (signal) => listAlarms({ source: device.id, ...rangeQuery(range) }, { pageSize: ALARMS_SHOWN, signal }),
-    [device.id, from, to],
-  );
-  const marks = useMemo(() => (alarms.data ?? []).map(markOf), [alarms.data]);
-  const reloadAlarms = useSoon(alarms.reload);
-  useLive([`/alarms/${device.id}`], { onMessages: reloadAlarms, onGap: reloadAlarms });
+  const alarms = useAlarms([device.id], range);
   const toggle = (series: string, isOn: boolean): void => {
     const next = isOn ? [...chosen, series] : chosen.filter((one) => one !== series);
     if (next.length > SERIES_MAX) notify(words.tooMany(SERIES_MAX));
@@ -162,7 +143,7 @@ function Content({ device, supported }: ContentProps) {
           nameOf={({ series }) => series}
           interval={interval ?? ''}
           isTable={table}
-          alarms={marks}
+          alarms={alarms}
           onZoom={(first, last) =>
             set({ from: new Date(first).toISOString(), to: new Date(last).toISOString() }, { isStep: true })
           }

@@ -7,6 +7,7 @@ import { choiceParameter, numberParameter, textParameter, useUrlState } from '..
 import { LinkButton } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
+import { ExportLink } from '../../parts/export-link.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -51,6 +52,7 @@ export default function Operations() {
       title={words.title}
       actions={
         <>
+          <ExportLink kind="operations" source={device} from={from} to={to} />
           <CopyAs
             request={{ path: `/devicecontrol/operations${queryText({ ...filter, revert: 'true', pageSize: 100 })}` }}
             user={userWithTenant()}

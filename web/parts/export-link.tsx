@@ -1,0 +1,22 @@
+/** The way from a list to its export, with the filters that both have. */
+import { Download } from 'lucide';
+import { href } from '../core/route.ts';
+import type { ExportKind } from '../core/server/exports.ts';
+import { common } from '../core/text/common.ts';
+import { LinkButton } from './button.tsx';
+
+export interface ExportLinkProps {
+  readonly kind: ExportKind;
+  readonly source: string;
+  readonly type?: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export function ExportLink({ kind, source, type = '', from, to }: ExportLinkProps) {
+  return (
+    <LinkButton icon={Download} href={href('/data/export', undefined, { kind, source, type, from, to })}>
+      {common().exportAs}
+    </LinkButton>
+  );
+}
