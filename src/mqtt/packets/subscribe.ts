@@ -27,9 +27,15 @@ export function receiveSubscribe(connection: Connection, packet: ISubscribePacke
   }
   const codes: number[] = [];
   const granted: string[] = [];
+  const session = connection.session!;
+  let hasChanged = false;
   for (const subscription of subscriptions) {
+    const before = session.subscriptions?.get(subscription.topic);
     const code = subscribe(connection, subscription);
-    if (code < REASON.UNSPECIFIED) granted.push(subscription.topic);
+    if (code < REASON.UNSPECIFIED) {
+      granted.push(subscription.topic);
+      hasChanged ||= code !== before;
+    }
     // 3.1.1 knows one code of refusal [MQTT-3.9.3-2].
     codes.push(code >= REASON.UNSPECIFIED && connection.protocolVersion !== 5 ? REASON.UNSPECIFIED : code);
   }
@@ -38,12 +44,15 @@ export function receiveSubscribe(connection: Connection, packet: ISubscribePacke
     connection.write(encodeSuback(connection.protocolVersion, packetId, codes));
     for (const filter of granted) connection.link?.subscribed(filter);
   };
-  if (granted.length === 0 || !connection.session!.isDurable) {
+  const { sessions } = connection.context;
+  let saved: Promise<void> | undefined;
+  if (granted.length > 0 && session.isDurable)
+    saved = hasChanged ? sessions.saved(session) : sessions.lastSaved(session);
+  if (saved === undefined) {
     answer();
     return;
   }
-  connection.context.sessions
-    .saved(connection.session!)
+  saved
     .then(answer, (error: unknown) => storeFailed(connection, error))
     .catch((error: unknown) => connection.fail(error));
 }

@@ -239,17 +239,30 @@ export class SessionRegistry {
     }
   }
 
+  /** The same for a session that has not changed since its last save. @returns undefined when the store has it. */
+  lastSaved(session: Session): Promise<void> | undefined {
+    return session.isSaved ? undefined : (session.saving ?? this.saved(session));
+  }
+
   async #store(session: Session): Promise<void> {
     if (!session.isDurable || session.hasEnded) return;
     const { tenantNumber, key, subscriptions = new Map(), expirySeconds, disconnectedAt, holder, heldBy } = session;
-    await this.#context.store.save(tenantNumber, key, {
+    const saving = this.#context.store.save(tenantNumber, key, {
       subscriptions,
       expirySeconds,
       disconnectedAt,
       holder,
       after: heldBy,
     });
-    session.heldBy = holder;
+    session.saving = saving;
+    session.isSaved = false;
+    try {
+      await saving;
+      session.heldBy = holder;
+      session.isSaved = session.saving === saving;
+    } finally {
+      if (session.saving === saving) session.saving = undefined;
+    }
   }
 
   #create(name: string, request: { tenantNumber: number; key: string }): Session {

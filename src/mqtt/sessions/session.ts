@@ -80,6 +80,10 @@ export class Session implements ClientSession, Timed {
   isEstablished = false;
   /** The store has it. */
   isDurable = false;
+  /** The last save is under way. */
+  saving: Promise<void> | undefined = undefined;
+  /** The last save has ended, and the store took it. */
+  isSaved = false;
   hasEnded = false;
   expirySeconds = 0;
   disconnectedAt = 0;

@@ -161,6 +161,54 @@ t.test('a session that is kept: subscriptions and messages, over reconnect and r
   }
 });
 
+t.test('SUBSCRIBE to what the store has already is not stored again, but waits for what is under way', async (t) => {
+  const harness = new Harness();
+  const { store } = harness;
+  const client = await harness.connected('c1', 4, kept);
+  const savesFor = async (...subscriptions: Parameters<typeof subscribe>): Promise<number> => {
+    store.calls.length = 0;
+    client.send(subscribe(...subscriptions));
+    await until(() => client.packets.length > 0);
+    t.equal(client.take()[0].messageId, subscriptions[0], 'SUBACK');
+    return store.calls.length;
+  };
+  t.equal(await savesFor(1, ['a', 1]), 1);
+  t.equal(await savesFor(2, ['a', 1]), 0, 'the same');
+  t.equal(await savesFor(3, ['a', 2]), 1, 'another QoS');
+  t.equal(await savesFor(4, ['a', 2], ['b', 0]), 1, 'one more');
+
+  let open = (): void => undefined;
+  store.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  store.calls.length = 0;
+  client.send(subscribe(5, ['c', 1]), subscribe(6, ['c', 1]));
+  await settle();
+  t.same(client.take(), [], 'neither is acknowledged before the subscription is durable');
+  open();
+  store.gate = undefined;
+  await until(() => client.packets.length === 2);
+  t.equal(store.calls.length, 1);
+  client.take();
+
+  store.failure = new Error('no space');
+  client.send(subscribe(7, ['d', 1]), subscribe(8, ['d', 1]));
+  await until(() => client.isEnded);
+  t.same(
+    client.take().filter((packet) => packet.cmd === 'suback'),
+    [],
+    'what could not be stored is not acknowledged',
+  );
+  store.failure = undefined;
+  client.drop();
+  const again = await harness.connected('c1', 4, kept);
+  again.take();
+  store.calls.length = 0;
+  again.send(subscribe(1, ['a', 2]));
+  await until(() => again.packets.length > 0);
+  t.same(store.calls, [], 'CONNECT has stored the session');
+});
+
 t.test('a message is stored before it is sent', async (t) => {
   const harness = new Harness();
   const client = await harness.connected('c1', 4, kept);
