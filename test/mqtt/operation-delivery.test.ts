@@ -45,6 +45,10 @@ class Fixture {
   /** Of reads of the objects above one. */
   listFailure: Error | undefined;
   readonly dropped: (() => void)[] = [];
+  /** The store answers lists by a promise. */
+  isLater = false;
+  /** The bound of each list that was read. */
+  readonly lists: number[] = [];
   #listener: (notification: Notification) => void = () => undefined;
 
   constructor(isPersistent = true) {
@@ -60,10 +64,12 @@ class Fixture {
         { after, limit }: { after?: string; limit: number },
       ) => {
         if (this.listFailure !== undefined && collection === 'parents') throw this.listFailure;
-        return this.#keys(`${collection} ${prefix}`)
+        this.lists.push(limit);
+        const found = this.#keys(`${collection} ${prefix}`)
           .filter((key) => after === undefined || key > `${collection} ${after}`)
           .slice(0, limit)
           .map((key) => ({ id: key.slice(collection.length + 1), value: this.documents.get(key)! }));
+        return this.isLater ? Promise.resolve(found) : found;
       },
     } as unknown as DocumentReader;
     const bus = {
@@ -253,6 +259,29 @@ t.test('what was acknowledged is not sent, what has become PENDING since is', as
   t.same(fixture.sent, ['8 1 99'], 'nor when it changes');
   await fixture.delivery.deliverPending(fixture.link, { again: true });
   t.same(fixture.sent.slice(1), ['7 1', '8 1 99'], 'the device asks');
+});
+
+t.test('a device without operations and children is not walked through', async (t) => {
+  const fixture = new Fixture();
+  await fixture.delivery.deliverPending(fixture.link);
+  t.same(fixture.lists, [1, 1, 1]);
+  fixture.set('7', 'PENDING');
+  await fixture.notify('7', 'CREATE');
+  t.same(fixture.sent, ['7 1'], 'what becomes PENDING is sent');
+  const gateway = new Fixture();
+  gateway.addChild(DEVICE, 6);
+  gateway.set('8', 'PENDING', 'PENDING', 6);
+  await gateway.delivery.deliverPending(gateway.link);
+  t.same(gateway.sent, ['8 1'], 'children are');
+
+  const later = new Fixture();
+  later.isLater = true;
+  await later.delivery.deliverPending(later.link);
+  later.set('7', 'PENDING');
+  later.lists.length = 0;
+  await later.delivery.deliverPending(later.link);
+  t.same(later.sent, ['7 1']);
+  t.notOk(later.lists.includes(1), 'a store that answers later is not asked ahead');
 });
 
 t.test('marks of operations that are over are forgotten', async (t) => {

@@ -80,6 +80,8 @@ export class OperationDelivery {
   readonly #retryMs: number;
   readonly #hooks: DeviceHooks;
   #waitingCount = 0;
+  /** False once the store has answered by a promise. */
+  #answersAtOnce = true;
   /**
    * managed object -> the connected devices that it is: several when several serials are bound to it. The last one
    * comes last.
@@ -181,6 +183,10 @@ export class OperationDelivery {
           await this.#deliverOne(link, live, { again: false, isOld: live.isOld });
           continue;
         }
+        if (state.walk === undefined && this.#hasNothing(link)) {
+          state.walked();
+          continue;
+        }
         const walk = (state.walk ??= this.#walkOf(link, state));
         const next = await walk.operations.next();
         // Begun anew meanwhile.
@@ -200,6 +206,23 @@ export class OperationDelivery {
     } finally {
       state.isRunning = false;
     }
+  }
+
+  /** Whether a walk would find nothing, as for most devices; false while that is not known at once. */
+  #hasNothing(link: Device): boolean {
+    if (!this.#answersAtOnce || (link.connection.session?.acknowledgedMarks.size ?? 0) > 0) return false;
+    return (
+      this.#isEmpty('openOperation', link, `${link.source}\n`) &&
+      DEVICE_LINKS.every((kind) => this.#isEmpty('children', link, `${link.source}\n${kind}\n`))
+    );
+  }
+
+  #isEmpty(collection: 'children' | 'openOperation', link: Device, prefix: string): boolean {
+    const rows = this.#documents.list(collection, link.tenantNumber, prefix, { limit: 1 });
+    if (!(rows instanceof Promise)) return rows.length === 0;
+    this.#answersAtOnce = false;
+    rows.catch(() => undefined); // The walk reads it again, and tells of a failure.
+    return false;
   }
 
   #walkOf(link: Device, state: ForwardingState): PendingWalk {
