@@ -10,7 +10,6 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { attachmentHeader, byteRangeOf, isKnownTag, isMediaType } from '../http/byte-range.ts';
-import { keepCountsOfObject } from '../operations/bulk-operations.ts';
 import { entityText, quote, segment } from '../entities/text.ts';
 import { fileBytesMax } from '../request/file-limit.ts';
 import { documentPage } from '../../history/page.ts';
@@ -230,7 +229,8 @@ async function put(request: ApiRequest): Promise<Answer> {
 async function remove(request: ApiRequest): Promise<Answer> {
   const { id, doc } = await loadBinary(request);
   await requireOwner(request, id);
-  if (splitMembers(doc).has('c8y_IsDevice')) await keepCountsOfObject(request, id, false);
+  if (splitMembers(doc).has('c8y_IsDevice'))
+    await request.platform.bulkOperations.keepCountsOfObject(request.tenant, request.history, id, false);
   const body: ManagedObjectDelete = await deletionRights(request, id);
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
   return NO_CONTENT;

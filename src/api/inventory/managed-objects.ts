@@ -13,7 +13,6 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { isStoredAs } from '../../model/commands/processing-mode.ts';
 import { measuredNames } from '../../history/measurements/rows.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { keepCountsOfObject } from '../operations/bulk-operations.ts';
 import { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { managedObjectChange, newManagedObject } from '../../model/entities/managed-object.ts';
 import { UNSTORED, managedObjectUrl, unstoredText } from '../entities/text.ts';
@@ -209,7 +208,12 @@ async function remove(request: ApiRequest): Promise<Answer> {
     ...(await deletionRights(request, id)),
   };
   if (body.cascade === true || splitMembers(doc).has('c8y_IsDevice'))
-    await keepCountsOfObject(request, id, body.cascade === true);
+    await request.platform.bulkOperations.keepCountsOfObject(
+      request.tenant,
+      request.history,
+      id,
+      body.cascade === true,
+    );
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
   return NO_CONTENT;
 }

@@ -1,28 +1,21 @@
 /** Bulk operations: one operation for each device of a group, one after the other (docs/spec/bulk-operations.md). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
-import { bulkOperationsOf, countsToKeep, operationCounts } from '../../history/bulk-counts.ts';
+import { operationCounts } from '../../history/bulk-counts.ts';
 import { bulkTargets, GroupError, GroupTooLarge } from '../../history/group-members.ts';
 import {
-  BULK_ACTIVE_LIMIT,
-  BULK_ACTIVE_MAX,
-  BULK_ACTIVE_PREFIX,
   BULK_DEVICES_LIMIT,
   BULK_GENERAL_STATUSES,
-  BULK_LAST_KEY,
   BULK_OPERATIONS,
   BULK_PREFIX,
   BULK_TEXT_BYTES_MAX,
   BULK_TEXT_LIMIT,
-  BULK_WATCHED_PREFIX,
-  bulkActiveKey,
   bulkGeneralStatus,
-  bulkIdOfKey,
   bulkKey,
   bulkProgress,
 } from '../../model/entities/bulk-operation.ts';
 import type { BulkProgress, OperationCounts, StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
-import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
+import type { BulkOperationChange, BulkOperationUser } from '../../ports/bulk-operations.ts';
 import { parseEntityTime } from '../../model/documents/entity-time.ts';
 import { shapedTime } from '../../model/documents/iso-time.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -30,14 +23,12 @@ import { joinMembers, mergeMembers, splitMembers, stringMember } from '../../mod
 import type { Members } from '../../model/documents/json-document.ts';
 import { newOperation } from '../../model/entities/operation.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { withChanges } from '../../records/audit-changes.ts';
 import { requireNames } from '../../model/entities/body-rules.ts';
 import { idText, isEntityId } from '../../model/entities/entity-id.ts';
 import { entityText, quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import { RANGE, flag, list as listParameter } from '../request/schema/query-parameters.ts';
-import { changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
-import { freeing } from '../request/record-ports.ts';
+import { readRecord } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -194,32 +185,7 @@ async function countTargets(
   }
 }
 
-const auditOf = (request: ApiRequest, id: string, activity: string): AuditEntry => ({
-  type: 'BulkOperation',
-  activity,
-  text: `${activity}: ${id}`,
-  user: request.principal.userName,
-  source: id,
-});
-
-/** The records of a new one. */
-function additions(stored: StoredBulkOperation): RecordChange[] {
-  return [
-    { collection: BULK_OPERATIONS, id: bulkKey(stored.id), expected: undefined, value: JSON.stringify(stored) },
-    { collection: BULK_OPERATIONS, id: bulkActiveKey(stored.id), expected: undefined, value: '1' },
-  ];
-}
-
-/** @returns which one was made last: as long as it is that, there is room for one more. @throws PlatformError 422. */
-async function requireRoom(request: ApiRequest): Promise<string | undefined> {
-  const last = await readRecord(request.platform, request.tenant, BULK_OPERATIONS, BULK_LAST_KEY);
-  const active = await request.platform.documents.list(BULK_OPERATIONS, request.tenant, BULK_ACTIVE_PREFIX, {
-    limit: BULK_ACTIVE_MAX,
-  });
-  if (active.length < BULK_ACTIVE_MAX) return last;
-  request.refused(BULK_ACTIVE_LIMIT);
-  throw new PlatformError('devicecontrol/bulk-too-many', { maximum: BULK_ACTIVE_MAX, limit: BULK_ACTIVE_LIMIT });
-}
+const userOf = ({ tenant, principal }: ApiRequest): BulkOperationUser => ({ tenant, user: principal.userName });
 
 async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
@@ -245,23 +211,12 @@ async function post(request: ApiRequest): Promise<Answer> {
     done: 0,
     missing: 0,
   };
-  await retried(request.platform, async () => {
-    const last = await requireRoom(request);
-    const mark: RecordChange = { collection: BULK_OPERATIONS, id: BULK_LAST_KEY, expected: last, value: stored.id };
-    const audit = withChanges(auditOf(request, stored.id, 'Bulk operation created'), undefined, stored);
-    await changeRecords(request.platform, request.tenant, [mark, ...additions(stored)], [audit]);
-  });
+  await request.platform.bulkOperations.create(userOf(request), stored);
   return created('bulkOperation', bulkText(request, stored, {}), bulkUrl(request, stored.id));
 }
 
-async function load(request: ApiRequest): Promise<{ text: string; stored: StoredBulkOperation }> {
-  const { id } = request.params;
-  const text = isEntityId(id)
-    ? await readRecord(request.platform, request.tenant, BULK_OPERATIONS, bulkKey(id))
-    : undefined;
-  if (text === undefined) throw new PlatformError('devicecontrol/bulk-not-found', { id });
-  return { text, stored: JSON.parse(text) as StoredBulkOperation };
-}
+const load = (request: ApiRequest): Promise<StoredBulkOperation> =>
+  request.platform.bulkOperations.read(request.tenant, request.params['id']);
 
 /** All of the tenant, oldest first, few of them in memory at once: one may be large. */
 async function* stepsOf(request: ApiRequest): AsyncGenerator<StoredBulkOperation[]> {
@@ -319,15 +274,14 @@ async function list(request: ApiRequest): Promise<Answer> {
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
-  return found('bulkOperation', await textOf(request, (await load(request)).stored));
+  return found('bulkOperation', await textOf(request, await load(request)));
 }
 
 /**
  * One that has not started is changed; one that has is cancelled, and a new one is scheduled
  * (docs/spec/bulk-operations.md#status).
  */
-async function update(request: ApiRequest): Promise<StoredBulkOperation> {
-  const { text, stored } = await load(request);
+async function update(request: ApiRequest, stored: StoredBulkOperation): Promise<BulkOperationChange> {
   const { id } = stored;
   if (stored.status !== 'ACTIVE') throw new PlatformError('devicecontrol/bulk-over', { id, status: stored.status });
   const members = request.members();
@@ -341,19 +295,9 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   const part = sentPart(request, members);
   await requireRamp(request, part.creationRamp);
   const changed: StoredBulkOperation = { ...stored, ...part, fragments: joinMembers(fragments) };
-  const updated = auditOf(request, id, 'Bulk operation updated');
-  if (stored.nextAt === undefined) {
-    const change: RecordChange = {
-      collection: BULK_OPERATIONS,
-      id: bulkKey(id),
-      expected: text,
-      value: JSON.stringify(changed),
-    };
-    await changeRecords(request.platform, request.tenant, [change], [withChanges(updated, stored, changed)]);
-    return changed;
-  }
+  if (stored.nextAt === undefined) return { changed };
   const { nextAt: _nextAt, planned: _planned, failure: _failure, counts: _counts, ...kept } = changed;
-  const scheduled: StoredBulkOperation = {
+  const next: StoredBulkOperation = {
     ...kept,
     id: String(await request.platform.ids.nextInOrder()),
     owner: request.principal.userName,
@@ -361,24 +305,12 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
     done: 0,
     missing: 0,
   };
-  const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
-  await changeRecords(
-    request.platform,
-    request.tenant,
-    [
-      { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(cancelled) },
-      ...additions(scheduled),
-    ],
-    [
-      withChanges(updated, stored, cancelled),
-      withChanges(auditOf(request, scheduled.id, 'Bulk operation created'), undefined, scheduled),
-    ],
-  );
-  return scheduled;
+  return { changed: { ...stored, status: 'DELETED' }, next };
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
-  const stored = await retried(request.platform, () => update(request));
+  const { bulkOperations } = request.platform;
+  const stored = await bulkOperations.update(userOf(request), request.params['id'], (one) => update(request, one));
   const location = bulkUrl(request, stored.id);
   return {
     ...found('bulkOperation', await textOf(request, stored)),
@@ -386,71 +318,9 @@ async function put(request: ApiRequest): Promise<Answer> {
   };
 }
 
-/** What is not yet created is never created; operations that are there stay. */
 async function remove(request: ApiRequest): Promise<Answer> {
-  await retried(request.platform, async () => {
-    const { text, stored } = await load(request);
-    if (stored.status === 'DELETED') return;
-    const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
-    await changeRecords(
-      request.platform,
-      request.tenant,
-      [{ collection: BULK_OPERATIONS, id: bulkKey(stored.id), expected: text, value: JSON.stringify(cancelled) }],
-      [withChanges(auditOf(request, stored.id, 'Bulk operation cancelled'), stored, cancelled)],
-    );
-  });
+  await request.platform.bulkOperations.cancel(userOf(request), request.params['id']);
   return NO_CONTENT;
-}
-
-/**
- * Before operations are deleted: what became of them stays in the progress of their bulk operations.
- * @param id of the only bulk operation whose operations go; without it those of all that are not over may.
- */
-export async function keepCounts(request: ApiRequest, id: string | undefined): Promise<void> {
-  const { documents } = request.platform;
-  const idsOf = async (prefix: string): Promise<string[]> =>
-    (await listRecords(request.platform, request.tenant, BULK_OPERATIONS, prefix)).map((record) =>
-      bulkIdOfKey(record.id),
-    );
-  const ids =
-    id === undefined
-      ? [...(await idsOf(BULK_ACTIVE_PREFIX)), ...(await idsOf(BULK_WATCHED_PREFIX))]
-      : [id].filter(isEntityId);
-  const live = await operationCounts(request.history, request.tenant, ids);
-  for (const one of ids) {
-    await retried(request.platform, async () => {
-      const changes = await countsToKeep(documents, request.tenant, one, live.get(one) ?? {});
-      if (changes.length > 0) await changeRecords(freeing(request), request.tenant, changes);
-    }).catch((error: unknown) => {
-      // The deletion gives space back; it does not wait until there is some for the counts.
-      if (!(error instanceof PlatformError) || error.status !== 503) throw error;
-    });
-  }
-}
-
-/** Bulk operations of a deleted device whose counts are kept: the newest. */
-const OF_DEVICE_MAX = 100;
-
-/**
- * The same before a managed object is deleted, whose operations go with it.
- * @param withOthers whether objects below it go too.
- */
-export async function keepCountsOfObject(request: ApiRequest, id: string, withOthers: boolean): Promise<void> {
-  const { documents } = request.platform;
-  const first = (prefix: string) => documents.list(BULK_OPERATIONS, request.tenant, prefix, { limit: 1 });
-  if ((await Promise.all([first(BULK_ACTIVE_PREFIX), first(BULK_WATCHED_PREFIX)])).flat().length === 0) return;
-  try {
-    if (withOthers) return await keepCounts(request, undefined);
-    for (const bulkId of await bulkOperationsOf(request.history, request.tenant, id, OF_DEVICE_MAX))
-      await keepCounts(request, bulkId);
-  } catch (error) {
-    // The deletion does not wait for the history: then what was counted last counts.
-    if (!(error instanceof PlatformError) || error.status !== 503) throw error;
-    request.platform.log.warn(
-      { err: error, id },
-      'the counts of bulk operations could not be kept before an object was deleted',
-    );
-  }
 }
 
 export function bulkOperationRoutes(): Route[] {

@@ -9,7 +9,6 @@ import { OPERATION_STATUSES, newOperation, operationChange } from '../../model/e
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
-import { keepCounts } from './bulk-operations.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { limitSources } from '../../history/access.ts';
 import { documentPage } from '../../history/page.ts';
@@ -185,7 +184,11 @@ async function put(request: ApiRequest): Promise<Answer> {
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
-  await keepCounts(request, request.query.text('bulkOperationId'));
+  await request.platform.bulkOperations.keepCounts(
+    request.tenant,
+    request.history,
+    request.query.text('bulkOperationId'),
+  );
   return deleteData(request, 'operations', FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN');
 }
 

@@ -14,6 +14,7 @@ import type { Authenticator, PasswordConfirmation } from '../../model/access/pri
 import type { TokenPolicy } from '../../model/entities/device-request.ts';
 import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
 import type { NotificationTokens } from '../../accounts/login/notification-tokens.ts';
+import type { BulkOperationPort } from '../../ports/bulk-operations.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { TrustedProxies } from '../../config/trusted-proxies.ts';
 import type { JsonMeasurementIntake } from '../../ingest/measurements/intake.ts';
@@ -190,6 +191,7 @@ export interface Platform {
   readonly deviceErrors?: DeviceErrors;
   readonly connections: DeviceConnections;
   readonly retention: RetentionPort;
+  readonly bulkOperations: BulkOperationPort;
   readonly statisticsFiles: Pick<StatisticsFiles, 'list' | 'get' | 'ofMonth' | 'read' | 'createTest'>;
   readonly authenticator: Authenticator & PasswordConfirmation;
   readonly hashes: Pick<PasswordHashes, 'hash'>;

@@ -2,29 +2,21 @@
  * What retention removes, by kind: rows of the history, entities through commands to their actors, records of the
  * tenant.
  */
-import { countsToKeep, operationCounts } from '../../history/bulk-counts.ts';
-import {
-  BULK_ACTIVE_PREFIX,
-  BULK_OPERATIONS,
-  BULK_PREFIX,
-  BULK_WATCHED_PREFIX,
-  bulkIdOfKey,
-} from '../../model/entities/bulk-operation.ts';
+import { BULK_OPERATIONS, BULK_PREFIX, bulkIdOfKey } from '../../model/entities/bulk-operation.ts';
 import type { StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { ANY } from '../../model/entities/retention.ts';
 import type { IsWanted, RetentionChunk, RetentionStore, RetentionTarget } from '../../model/entities/retention.ts';
 import type { EntityKind, RetentionHistory } from '../../ports/retention-history.ts';
-import { bulkIdsWith } from '../bulk-operations/due-times.ts';
-import { changeRecords, retried } from '../../records/records.ts';
+import { idsUnderWay, keepCounts } from '../bulk-operations/changes.ts';
+import { changeRecords } from '../../records/records.ts';
 
 /** Entities of one part: the history is asked once for as many. */
 export const PART_ENTITIES = 20_000;
@@ -32,8 +24,6 @@ export const PART_ENTITIES = 20_000;
 const LOT = 64;
 /** Bulk operations of one part, removed by one command. */
 const PART_RECORDS = 200;
-/** Bulk operations that one query counts. */
-const COUNTED_AT_ONCE = 200;
 const DELETE = {
   EVENT: COMMAND.EVENT_DELETE,
   ALARM: COMMAND.ALARM_DELETE,
@@ -131,22 +121,8 @@ export class RetentionRemoval implements RetentionStore {
   /** What became of operations stays in the progress of the bulk operations that are not over. */
   async #keepCounts(tenant: number): Promise<void> {
     const { documents, counted } = this.#options;
-    for (const prefix of [BULK_ACTIVE_PREFIX, BULK_WATCHED_PREFIX]) {
-      const ids = await bulkIdsWith(documents, tenant, prefix, () => false);
-      for (let start = 0; start < ids.length; start += COUNTED_AT_ONCE) {
-        const some = ids.slice(start, start + COUNTED_AT_ONCE);
-        const live = await operationCounts(counted, tenant, some);
-        for (const id of some)
-          await this.#keepCountsOf(tenant, () => countsToKeep(documents, tenant, id, live.get(id) ?? {}));
-      }
-    }
-  }
-
-  /** @param changesNow reads the record. */
-  #keepCountsOf(tenant: number, changesNow: () => Promise<readonly RecordChange[]>): Promise<void> {
-    return retried(this.#options, async () => {
-      const changes = await changesNow();
-      if (changes.length > 0) await changeRecords(this.#options, tenant, changes);
+    await keepCounts(this.#options, counted, tenant, await idsUnderWay(documents, tenant), (error) => {
+      throw error;
     });
   }
 

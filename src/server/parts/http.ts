@@ -16,6 +16,7 @@ import { passwordSearches } from '../../accounts/passwords/people-search.ts';
 import { TrustedProxies } from '../../config/trusted-proxies.ts';
 import { Exports } from '../../history/exports.ts';
 import { TotalCache } from '../../history/total-cache.ts';
+import { BulkOperationChanges } from '../../jobs/bulk-operations/changes.ts';
 import { FreeingCommands, reserveBytesOf } from '../../ingest/journal/freeing-commands.ts';
 import { JsonMeasurementIntake } from '../../ingest/measurements/intake.ts';
 import { mqttWebSocketHandlers } from '../../mqtt/web-socket-transport.ts';
@@ -134,6 +135,7 @@ export function httpServer(
       defaultDays: config.retentionDefaultDays,
       begin: (...run) => parts.retention.retention.begin(...run),
     },
+    bulkOperations: new BulkOperationChanges({ commands, freeing, documents, refusals: metrics, log, now: Date.now }),
     measurements: new JsonMeasurementIntake({
       intake: core.intake,
       sources: core.sources,

@@ -34,6 +34,7 @@ import type { DocumentReader } from '../../../src/ports/document-reader.ts';
 import type { IdSource } from '../../../src/ports/id-source.ts';
 import { Exports } from '../../../src/history/exports.ts';
 import { TotalCache } from '../../../src/history/total-cache.ts';
+import { BulkOperationChanges } from '../../../src/jobs/bulk-operations/changes.ts';
 import type { Refused } from '../../../src/ports/refusals.ts';
 import { passwordSearches } from '../../../src/accounts/passwords/people-search.ts';
 import type { LoginPlace, Principal } from '../../../src/model/access/principal.ts';
@@ -208,6 +209,11 @@ export class FakePlatform {
       connections: { page: async () => ({ total: 0, rows: [], silentNodes: [] }) },
       totals: new TotalCache(Date.now),
       exports: fake.exports,
+      bulkOperations: new BulkOperationChanges({
+        ...this.loginParts(),
+        freeing: { request: async (command: Command) => fake.handle(command) },
+        log: fakeLog(fake.failures),
+      }),
       retention: { defaultDays: 60, begin: () => Promise.reject(new PlatformError('retention/running', { id: '1' })) },
       authenticator: {
         current: (principal) => (principal.asOf === fake.generation ? principal : undefined),
