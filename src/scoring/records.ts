@@ -261,17 +261,22 @@ export const loadResource = (
   fileName: string,
 ): Promise<StoredResource> => load(parts, RESOURCES, tenant, kind, fileName);
 
-/** @throws PlatformError 409 for a name that is taken, 400 at a bound. */
+/**
+ * @param others what is stored in the same change, or guards it
+ * @throws PlatformError 409 for a name that is taken, 400 at a bound, and what the guard throws
+ */
 export async function createResource(
   parts: RecordParts,
   asker: Asker,
   kind: ModelKind,
   resource: StoredResource,
+  others?: Guard,
 ): Promise<void> {
   const { fileName } = resource;
   const id = modelId(kind, fileName);
   const value = JSON.stringify(resource);
-  await create(parts, RESOURCES, asker, fileName, [{ collection: SCORING_RESOURCES, id, expected: undefined, value }]);
+  const changes = [{ collection: SCORING_RESOURCES, id, expected: undefined, value }];
+  await create(parts, RESOURCES, asker, fileName, changes, others);
 }
 
 /** @throws PlatformError 404, and what the guard throws. */

@@ -1,9 +1,15 @@
 /** Contents of a model and of the resources that it uses, on their way to a worker. */
 import type { MessagePort } from 'node:worker_threads';
-import { LOOKUP_TABLES, type StoredModel, type StoredResource } from '../model/entities/scoring/model.ts';
+import type { RecordChange } from '../model/commands/records.ts';
+import {
+  LOOKUP_TABLES,
+  SCORING_RECORDS,
+  type StoredModel,
+  type StoredResource,
+} from '../model/entities/scoring/model.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import type { RecordReader } from '../records/records.ts';
+import { readRecord, type RecordReader } from '../records/records.ts';
 import { sendContent, type SentContent } from '../scoring-workers/content/source-port.ts';
 import type { ModelSource } from '../scoring-workers/protocol.ts';
 import { isJavaScript } from '../scoring-workers/resources/java-script.ts';
@@ -101,17 +107,22 @@ export async function usedResources(
 const hasTable = ({ type, names }: StoredResource, table: string): boolean =>
   type === LOOKUP_TABLES && names.includes(table);
 
+/** Changes with each file of lookup tables that is made: of two at once the second one looks again. */
+const TABLES_ID = 'tables';
+
 /**
  * Lookup tables are known by their names alone, so that each is in one file.
  *
+ * @returns what is to be stored in the same change as the file
  * @throws PlatformError 400 where another file has a table of the new file's
  */
 export async function requireNewTables(
   parts: RecordReader,
   tenant: number,
-  { fileName, type, names }: StoredResource,
-): Promise<void> {
-  if (type !== LOOKUP_TABLES) return;
+  { fileName, type, names, blob }: StoredResource,
+): Promise<readonly RecordChange[]> {
+  if (type !== LOOKUP_TABLES) return [];
+  const expected = await readRecord(parts, tenant, SCORING_RECORDS, TABLES_ID);
   const others = (await listResources(parts, tenant, 'pmml')).filter((one) => one.fileName !== fileName);
   for (const name of names) {
     const other = others.find((one) => hasTable(one, name));
@@ -119,6 +130,7 @@ export async function requireNewTables(
     const reason = `The table '${name}' of ${fileName} is in the resource file ${other.fileName} too: rename it, or delete that file.`;
     throw new PlatformError('scoring/bad-input', { reason });
   }
+  return [{ collection: SCORING_RECORDS, id: TABLES_ID, expected, value: JSON.stringify({ lastBlob: blob }) }];
 }
 
 /** @param called its name with the namespace or without. */

@@ -177,8 +177,7 @@ export function uploadResource(parts: UploadParts, asker: Asker, upload: Upload)
     }
     const { type, names } = await inspected(parts, asker, fileName, upload);
     const resource: StoredResource = { fileName, blob: upload.key, bytes: upload.bytes, type, names };
-    await requireNewTables(parts, asker.tenant, resource);
-    await createResource(parts, asker, 'pmml', resource);
+    await createResource(parts, asker, 'pmml', resource, () => requireNewTables(parts, asker.tenant, resource));
     return resource;
   });
 }

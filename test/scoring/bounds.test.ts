@@ -11,6 +11,7 @@ import { Predictions } from '../../src/scoring/predictions.ts';
 import { Scoring } from '../../src/scoring/scoring.ts';
 import { ScoringPool } from '../../src/scoring-workers/pool.ts';
 import { defaultThreads, thisMachine } from '../../src/scoring-workers/threads.ts';
+import { createResource } from '../../src/scoring/records.ts';
 import { requireNewTables, usedResources } from '../../src/scoring/sources.ts';
 import type { ApplyTask } from '../../src/scoring-workers/protocol.ts';
 import { FakePlatform } from '../api/helpers/fake-platform.ts';
@@ -399,6 +400,17 @@ t.test('a table is in one resource file', async (t) => {
   });
   await requireNewTables(parts, 1, file('b.xlsx', ['x']));
   await requireNewTables(parts, 1, file('a.xlsx', ['Sheet1']));
+  const fake = new FakePlatform();
+  const platform = fake.platform();
+  const resources = ['a.xlsx', 'b.xlsx'].map((fileName) => file(fileName, ['Sheet1']));
+  const ended = await Promise.allSettled(
+    resources.map((resource) =>
+      createResource(platform, { tenant: 2, user: 'u' }, 'pmml', resource, () =>
+        requireNewTables(platform, 2, resource),
+      ),
+    ),
+  );
+  t.match(ended.map(({ status }) => status).sort(), ['fulfilled', 'rejected'], 'of two uploads at once one is refused');
 });
 
 t.test('a larger number of records of a slice counts as the bound', async (t) => {
