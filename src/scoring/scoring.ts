@@ -1,7 +1,7 @@
 /** The scoring of a node: its workers, whose turn it is, and what models have predicted. */
 import { SCORING_MODELS, SCORING_RESOURCES, type StoredModel } from '../model/entities/scoring/model.ts';
 import type { RecordChange } from '../model/commands/records.ts';
-import { PlatformError, refusedBy } from '../model/errors.ts';
+import { PlatformError } from '../model/errors.ts';
 import { Shares } from '../pacing/shares.ts';
 import { Turns } from '../pacing/turns.ts';
 import type { Blobs } from '../ports/blobs.ts';
@@ -14,9 +14,10 @@ import type { ValuesAnswer, ValuesTask } from '../scoring-workers/protocol.ts';
 import { Applies } from './applies.ts';
 import type { Asker } from './asker.ts';
 import { openBatch, type Batch, type BatchInput, type BatchOptions } from './batches.ts';
-import { BATCHES_MAX, SCORING_LIMIT, SPOOL_BYTES_MAX, UNPACKED_BYTES_MAX } from './limits.ts';
+import { SCORING_LIMIT, SPOOL_BYTES_MAX, UNPACKED_BYTES_MAX } from './limits.ts';
 import { ModelRuns, type Pause, predictionKey } from './model-runs.ts';
 import { Predictions, type PredictionSummary } from './predictions.ts';
+import { type RunningBatch, RunningBatches } from './running-batches.ts';
 import { Spool } from './spool.ts';
 import { annotatedModel, outputNames, uploadModel, uploadResource, type ModelUpload, type Upload } from './uploads.ts';
 import { modelInformation, type Guard, type RecordParts } from './records.ts';
@@ -51,13 +52,13 @@ export interface ScoringOptions {
 export class Scoring {
   readonly pool: ScoringPool;
   readonly applies: Applies;
+  readonly batches: RunningBatches;
   /** Of what is read in the threads for uploads. */
   readonly uploadTurns: Turns;
   readonly #options: ScoringOptions;
   readonly #runs: ModelRuns;
   readonly #turns: Turns;
   readonly #predictions = new Predictions();
-  readonly #batches: Shares;
   readonly #spools: Shares;
 
   constructor(options: ScoringOptions) {
@@ -92,7 +93,7 @@ export class Scoring {
     const { pool, documents, blobs } = { ...options, pool: this.pool };
     this.#runs = new ModelRuns({ pool, turns: this.#turns, blobs, documents, predictions: this.#predictions });
     this.applies = new Applies(this.#runs, refusals, isOnlyTenant);
-    this.#batches = new Shares(SCORING_LIMIT.BATCHES, BATCHES_MAX, isOnlyTenant);
+    this.batches = new RunningBatches(refusals, isOnlyTenant);
     this.#spools = new Shares(SCORING_LIMIT.SPOOL, SPOOL_BYTES_MAX, isOnlyTenant);
   }
 
@@ -151,15 +152,17 @@ export class Scoring {
     return answer.text;
   }
 
-  /** As `openBatch`. @throws PlatformError 400 while the model is inactive. */
+  /** As `openBatch`; its records count for `running`. @throws PlatformError 400 while the model is inactive. */
   async openBatch(
     asker: Asker,
     model: StoredModel,
     input: BatchInput,
+    running: RunningBatch,
     options: Omit<BatchOptions, 'version' | 'threadsMax' | 'outputs'> & { readonly threadsMax: number | undefined },
   ): Promise<Batch> {
     requireActive(model);
     const { refusals, version, documents } = this.#options;
+    running.modelName = model.name;
     const outputs = outputNames(await modelInformation({ documents }, asker.tenant, 'pmml', model.name));
     // One slice is read while each worker has one.
     const threadsMax = Math.min(options.threadsMax ?? Number.POSITIVE_INFINITY, 2 * this.#runs.threads);
@@ -168,7 +171,10 @@ export class Scoring {
       threadsMax,
       version,
       outputs,
-      onScored: (count) => this.#options.onScored?.(count),
+      onScored: (count) => {
+        running.records += count;
+        this.#options.onScored?.(count);
+      },
     });
   }
 
@@ -201,20 +207,6 @@ export class Scoring {
   /** As `ModelRuns.pauseOf`. */
   pauseOf(tenant: number, model: StoredModel): Pause | undefined {
     return this.#runs.pauseOf(tenant, model);
-  }
-
-  /** A batch begins: call what is returned at its end. @throws PlatformError 503 when too many are under way. */
-  beginBatch({ tenant, user }: Asker): () => void {
-    const limit = this.#batches.take(tenant, user);
-    if (limit !== undefined) {
-      this.#options.refusals.count(limit, { tenant, user });
-      throw refusedBy(limit);
-    }
-    return () => this.#batches.give(tenant, user);
-  }
-
-  get batchCount(): number {
-    return this.#batches.used;
   }
 
   spool(asker: Asker): Spool {

@@ -80,9 +80,9 @@ function outputOf({ accept }: ApiRequest): RecordFormat | undefined {
 async function applyBatch(request: ApiRequest): Promise<typeof ANSWERED> {
   const model = await modelOf(request);
   const options = { ...batchOptions(request), output: outputOf(request) };
-  return answerBatch(request, (asker, results) =>
+  return answerBatch(request, { modelName: model.name }, (asker, results, running) =>
     readContent(request, async (content, fileName) => {
-      const batch = await scoringOf(request).openBatch(asker, model, { content, fileName }, options);
+      const batch = await scoringOf(request).openBatch(asker, model, { content, fileName }, running, options);
       return writeBatch(results, batch, model.name);
     }),
   );

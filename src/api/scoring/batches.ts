@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { Asker } from '../../scoring/asker.ts';
 import { RECORDS_PER_THREAD_DEFAULT, type Batch } from '../../scoring/batches.ts';
+import type { RunningBatch } from '../../scoring/running-batches.ts';
 import type { Spool } from '../../scoring/spool.ts';
 import { zipped } from '../../scoring/zip-output.ts';
 import type { RecordFormat } from '../../scoring-workers/protocol.ts';
@@ -42,18 +43,19 @@ export const batchOptions = ({ query }: ApiRequest): { threadsMax: number | unde
  */
 export async function answerBatch(
   request: ApiRequest,
-  score: (asker: Asker, results: Spool) => Promise<readonly string[]>,
+  of: { readonly modelName: string; readonly groupName?: string },
+  score: (asker: Asker, results: Spool, running: RunningBatch) => Promise<readonly string[]>,
 ): Promise<typeof ANSWERED> {
   const scoring = scoringOf(request);
   const asker = askerOf(request);
-  const ended = scoring.beginBatch(asker);
+  const running = scoring.batches.begin(asker, of, request.platform.now());
   const results = scoring.spool(asker);
   try {
-    const headers = await score(asker, results);
+    const headers = await score(asker, results, running);
     await request.sendContent(200, headers, results.bytes, results.read());
   } finally {
     await results.close();
-    ended();
+    scoring.batches.end(running);
   }
   return ANSWERED;
 }

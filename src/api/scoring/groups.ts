@@ -9,6 +9,7 @@ import type { Asker } from '../../scoring/asker.ts';
 import { createGroup, listGroups, loadGroup, removeGroup, removeGroups, replaceGroup } from '../../scoring/groups.ts';
 import { GROUP_MODELS_MAX } from '../../scoring/limits.ts';
 import { loadModel } from '../../scoring/records.ts';
+import type { RunningBatch } from '../../scoring/running-batches.ts';
 import type { Spool } from '../../scoring/spool.ts';
 import { zipped, type ZippedFile } from '../../scoring/zip-output.ts';
 import { attachmentHeader } from '../http/byte-range.ts';
@@ -104,7 +105,7 @@ async function removeAll(request: ApiRequest): Promise<Answer> {
 async function applyGroup(request: ApiRequest): Promise<typeof ANSWERED> {
   const { groupName, models, primaryModel } = await groupOf(request);
   const names = request.query.isTrue('applyAllModels') ? models : [primaryModel];
-  return answerBatch(request, async (asker, results) => {
+  return answerBatch(request, { modelName: primaryModel, groupName }, async (asker, results, running) => {
     const input = scoringOf(request).spool(asker);
     try {
       // Each model reads the records from their beginning.
@@ -112,7 +113,7 @@ async function applyGroup(request: ApiRequest): Promise<typeof ANSWERED> {
         for await (const piece of content) await input.write(piece);
         return name;
       });
-      const files = filesOf(request, asker, names, { fileName, input });
+      const files = filesOf(request, asker, names, { fileName, input, running });
       for await (const piece of zipped(files)) await results.write(piece);
     } finally {
       await input.close();
@@ -125,32 +126,31 @@ async function* filesOf(
   request: ApiRequest,
   asker: Asker,
   names: readonly string[],
-  { fileName, input }: { readonly fileName: string; readonly input: Spool },
+  { fileName, input, running }: { readonly fileName: string; readonly input: Spool; readonly running: RunningBatch },
 ): AsyncGenerator<ZippedFile> {
   for (const name of names) {
     const model = await loadModel(request.platform, request.tenant, 'pmml', name);
-    const { pieces } = await scoringOf(request).openBatch(
-      asker,
-      model,
-      { content: input.read(), fileName },
-      { ...batchOptions(request), output: 'csv', isFileFault: true },
-    );
+    const { pieces } = await scoringOf(request).openBatch(asker, model, { content: input.read(), fileName }, running, {
+      ...batchOptions(request),
+      output: 'csv',
+      isFileFault: true,
+    });
     yield { name: `${name}.csv`, pieces };
   }
 }
 
 async function applyDetail(request: ApiRequest): Promise<typeof ANSWERED> {
-  const { primaryModel } = await groupOf(request);
+  const { groupName, primaryModel } = await groupOf(request);
   const model: StoredModel = await loadModel(request.platform, request.tenant, 'pmml', primaryModel);
   const matchScore = matchScoreOf(request);
-  return answerBatch(request, (asker, results) =>
+  return answerBatch(request, { modelName: primaryModel, groupName }, (asker, results, running) =>
     readContent(request, async (content, fileName) => {
-      const { packing, pieces } = await scoringOf(request).openBatch(
-        asker,
-        model,
-        { content, fileName },
-        { ...batchOptions(request), output: 'csv', isFileFault: true, detail: { matchScore } },
-      );
+      const { packing, pieces } = await scoringOf(request).openBatch(asker, model, { content, fileName }, running, {
+        ...batchOptions(request),
+        output: 'csv',
+        isFileFault: true,
+        detail: { matchScore },
+      });
       return writeBatch(results, { packing, pieces, output: 'csv' }, primaryModel);
     }),
   );

@@ -7,6 +7,7 @@ import { jobRoutes } from './jobs.ts';
 import { modelRoutes } from './models.ts';
 import { SCORING_PATH } from './parts.ts';
 import { resourceRoutes } from './resources.ts';
+import { runningBatchRoutes } from './running-batches.ts';
 import { trainingRoutes } from './training.ts';
 
 const BRANDED_PATH = '/service/zementis';
@@ -15,6 +16,7 @@ export const scoringRoutes = (): Route[] =>
   underBothNames([
     ...modelRoutes(),
     ...applyRoutes(),
+    ...runningBatchRoutes(),
     ...groupRoutes(),
     ...resourceRoutes(),
     ...jobRoutes(),

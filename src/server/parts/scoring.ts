@@ -67,7 +67,7 @@ export function scoringPart(core: ServerCore, files: FilesPart, clock: ClockTrus
     isOnlyTenant: () => core.tenants.isOnlyOne,
     deploy: (records, asker, upload, others) => scoring.uploadModel(records, asker, upload, others),
   });
-  metrics.gauge('millrace_scoring_batches', 'Batches of records under way', () => scoring.batchCount);
+  metrics.gauge('millrace_scoring_batches', 'Batches of records under way', () => scoring.batches.count);
   metrics.gauge(
     'millrace_scoring_spool_bytes',
     'Bytes of results of batches that are not sent yet',

@@ -2,6 +2,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { VERSION } from '../../../src/config/project.ts';
@@ -254,6 +255,38 @@ t.test('batches', async (t) => {
   t.match(await send('POST', '/apply/none', 'x\n'), errorOf(404, "Model 'none' not found."));
 });
 
+/** Sends a batch of 100,000 records, which is read in some pieces, up to the last one. @returns what sends that one, and resolves with the status */
+function sendMost(path: string): () => Promise<number | undefined> {
+  const text = `x\n${'1\n'.repeat(100_000)}`;
+  const sent = request(`${api.url}${SCORING}${path}`, {
+    method: 'POST',
+    headers: { authorization: ADMIN, ...BATCH.headers, 'content-length': text.length },
+  });
+  const answered = new Promise<number | undefined>((resolve, reject) => {
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode));
+    });
+  });
+  sent.write(text.slice(0, -2));
+  return () => {
+    sent.end(text.slice(-2));
+    return answered;
+  };
+}
+
+t.test('the progress of a batch', async (t) => {
+  const batches = async (): Promise<any[]> => (await send('GET', '/batches')).json.batches;
+  t.same(await batches(), []);
+  const finish = sendMost('/apply/line?maxRecordsPerThread=1000&maxThreads=1');
+  await until('records are scored', async () => (await batches())[0]?.records >= 30_000);
+  t.match(await batches(), [{ id: /^\d+$/, userName: 'admin', modelName: 'line', startTime: /Z$/ }]);
+  t.same(scoring.batches.of(3), [], 'none of another tenant');
+  t.equal(await finish(), 200);
+  t.same(await batches(), []);
+});
+
 t.test('groups', async (t) => {
   await upload(linePmml('line2', 100));
   const group = { groupName: 'g', models: ['line', 'line2'], primaryModel: 'line' };
@@ -281,6 +314,11 @@ t.test('groups', async (t) => {
   t.match(await put({ ...group, groupName: 'dummy' }), { status: 404 });
   t.match(await put({ ...group, models: ['line', 'tree'] }), { status: 400, json: { errors: [/same inputs/] } });
   t.match(await put({ ...group, primaryModel: 'line2' }), { status: 200, json: { primaryModel: 'line2' } });
+  const finish = sendMost('/pmml/apply-group/g');
+  const batches = async (): Promise<any[]> => (await send('GET', '/batches')).json.batches;
+  await until('it is under way', async () => (await batches()).length === 1);
+  t.match(await batches(), [{ groupName: 'g', modelName: 'line2', records: 0 }]);
+  t.equal(await finish(), 200);
   const primary = await send('POST', '/pmml/apply-group/g', 'x\n1\n');
   t.match(primary, { status: 200, type: 'application/zip' });
   const [name, text] = await unzipped(primary.bytes);
