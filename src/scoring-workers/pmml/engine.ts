@@ -31,6 +31,11 @@ export interface ScoringModel {
   readonly information: ModelInformation;
   /** Bytes of the compiled form, about. */
   readonly bytes: number;
+  /**
+   * Names of all members that it reads of a record; true where a number does as well as its text. Absent: not known, so
+   * that a record has all members, as texts.
+   */
+  readonly inputs?: ReadonlyMap<string, boolean>;
   /** How many records before one it looks back to (`Lag`); absent: none. */
   readonly lookBack?: number;
   /** The next record begins a new series: what looks back to earlier records (`Lag`) sees none of those before. */

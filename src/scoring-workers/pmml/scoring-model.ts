@@ -31,6 +31,7 @@ const FIELD_BYTES = 400;
 export class CompiledScoringModel implements ScoringModel {
   readonly information: ModelInformation;
   readonly bytes: number;
+  readonly inputs: ReadonlyMap<string, boolean>;
   readonly lookBack: number;
   readonly #top: TopModel;
   readonly #row: Row;
@@ -52,6 +53,10 @@ export class CompiledScoringModel implements ScoringModel {
     this.#missing = () => this.#result(undefined);
     this.#lookBack = form.lookBack;
     this.lookBack = form.lookBack.records;
+    const inputs = new Map<string, boolean>();
+    for (const { name, plainSlot } of top.inputs)
+      inputs.set(name, plainSlot !== undefined && inputs.get(name) !== false);
+    this.inputs = inputs;
     this.bytes = top.model.bytes + form.slots * SLOT_BYTES + top.miningFields.length * FIELD_BYTES;
     this.information = {
       modelName: form.modelName,

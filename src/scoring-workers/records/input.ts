@@ -1,7 +1,7 @@
 /** Records of a batch as the engine takes them, from CSV or JSON. */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { InputRecord } from '../pmml/engine.ts';
-import { lineOf, quoteFault } from './csv-places.ts';
+import { quoteFault } from './csv-places.ts';
 import { BadRecord, slicerOf } from './slices.ts';
 
 /** The header of CSV. @throws BadRecord with the number 0 where it cannot be used. */
@@ -48,26 +48,6 @@ function plainRows(text: string): string[][] {
     begin = end + 1;
   }
   return rows;
-}
-
-/** Records of the rows of CSV; an empty value is missing. @throws BadRecord with its place in the text of the rows. */
-export function csvRecords(
-  rows: readonly (readonly string[])[],
-  columns: readonly string[],
-  text: string,
-): InputRecord[] {
-  return rows.map((row, index) => {
-    if (row.length !== columns.length) {
-      const reason = `it has ${row.length} values; the header has ${columns.length} columns`;
-      throw new BadRecord(index + 1, reason, { line: lineOf(text, index) ?? 1 });
-    }
-    const record: Record<string, unknown> = {};
-    for (let column = 0; column < columns.length; column += 1) {
-      const value = row[column];
-      if (value !== '') setMember(record, columns[column] as string, value);
-    }
-    return record;
-  });
 }
 
 /** Records of the elements of a JSON array. @throws BadRecord. */

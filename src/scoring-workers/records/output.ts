@@ -2,22 +2,20 @@
 import { csvField } from '../../model/documents/csv.ts';
 import type { OutputRecord } from '../pmml/engine.ts';
 
-/** Objects behind each other, with commas between them and none around. */
-export const jsonOutput = (outputs: readonly OutputRecord[]): string => {
-  const text = JSON.stringify(outputs);
-  return text.slice(1, -1);
-};
-
 export const headerLine = (columns: readonly string[]): string => `${columns.map(csvField).join(',')}\n`;
 
-/** Lines with the values of the columns. */
-export function csvOutput(outputs: readonly OutputRecord[], columns: readonly string[]): string {
+/** A line with the values of the columns. */
+export function csvLine(output: OutputRecord, columns: readonly string[]): string {
   let text = '';
-  for (const output of outputs) text += `${columns.map((name) => csvValue(output[name])).join(',')}\n`;
-  return text;
+  for (let column = 0; column < columns.length; column += 1) {
+    const value = csvValue(output[columns[column] as string]);
+    text += column === 0 ? value : `,${value}`;
+  }
+  return `${text}\n`;
 }
 
 export function csvValue(value: unknown): string {
+  if (typeof value === 'number') return String(value);
   if (value === null || value === undefined) return '';
   return csvField(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }

@@ -25,8 +25,9 @@ import {
   type WorkerSettings,
 } from '../protocol.ts';
 import { scoreMeasurements } from '../measurements/score.ts';
-import { csvRecords, jsonRecords, readRecord, rowsOf } from '../records/input.ts';
-import { csvOutput, csvValue, jsonOutput, matchScore } from '../records/output.ts';
+import { csvRecords } from '../records/csv-records.ts';
+import { jsonRecords, readRecord, rowsOf } from '../records/input.ts';
+import { csvLine, csvValue, matchScore } from '../records/output.ts';
 import { BadRecord, RefusedRecord } from '../records/slices.ts';
 import { scoreValues } from '../records/values.ts';
 import { CountedPredictions } from './counted-predictions.ts';
@@ -280,26 +281,37 @@ function explain(model: ScoringModel, { record: text }: ExplainTask): Answer {
 const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 
+/** Record by record: a slice would be held several times as objects. */
 function batch(model: ScoringModel, task: BatchTask): Answer {
-  const text = Buffer.from(task.input.buffer, task.input.byteOffset, task.input.length).toString('utf8');
+  const bytes = Buffer.from(task.input.buffer, task.input.byteOffset, task.input.length);
+  const records = task.format === 'csv' ? csvRecords(bytes, task.columns, model) : jsonRecords(bytes.toString('utf8'));
   const predictions = new CountedPredictions(model);
-  const rows = task.format === 'csv' ? rowsOf(text, 1) : [];
-  const records = task.format === 'csv' ? csvRecords(rows, task.columns, text) : jsonRecords(text);
+  const written = writerOf(task, bytes);
+  let text = '';
+  let number = 0;
   model.begin();
-  const outputs = records.map((record, index) => {
-    const output = appliedOf(model, record, index + 1);
-    if (index >= task.before) predictions.add(model);
-    return output;
-  });
-  outputs.splice(0, task.before);
-  const written =
-    task.output === 'json'
-      ? jsonOutput(outputs)
-      : task.detail === undefined
-        ? csvOutput(outputs, task.outputs)
-        : detailOutput(rows.slice(task.before), outputs, task);
-  if (written.length > RESULT_CHARACTERS_MAX) return tooLong(outputs.length, written.length);
-  return { kind: 'batch', output: encoder.encode(written), count: outputs.length, predictions: predictions.counts };
+  for (const record of records) {
+    number += 1;
+    const output = appliedOf(model, record, number);
+    if (number <= task.before) continue;
+    predictions.add(model);
+    text += written(output, number - 1);
+    if (text.length > RESULT_CHARACTERS_MAX) return tooLong(number - task.before, text.length);
+  }
+  const count = number - task.before;
+  return { kind: 'batch', output: encoder.encode(text), count, predictions: predictions.counts };
+}
+
+/** Text of an output. @param index of its record, from 0 */
+type WriteOutput = (output: OutputRecord, index: number) => string;
+
+function writerOf(task: BatchTask, bytes: Buffer): WriteOutput {
+  const { output: format, outputs, detail, before } = task;
+  if (format === 'json')
+    return (output, index) => (index === before ? JSON.stringify(output) : `,${JSON.stringify(output)}`);
+  if (detail === undefined) return (output) => csvLine(output, outputs);
+  const rows = rowsOf(bytes.toString('utf8'), 1);
+  return (output, index) => detailLine(rows[index] as readonly string[], output, task);
 }
 
 /** @throws RefusedRecord where the model fails at this record, for instance in a function */
@@ -370,19 +382,14 @@ function values(model: ScoringModel, task: ValuesTask): Answer {
 }
 
 /** The input's row, and behind it what was expected, what was computed, and how near that is. */
-function detailOutput(
-  rows: readonly (readonly string[])[],
-  outputs: readonly Readonly<Record<string, unknown>>[],
+function detailLine(
+  row: readonly string[],
+  output: OutputRecord,
   { columns, outputs: [computedName = ''], detail }: BatchTask,
 ): string {
-  const expectedColumn = columns.indexOf(detail?.expected ?? '');
-  let text = '';
-  for (const [index, row] of rows.entries()) {
-    const computed = outputs[index]?.[computedName];
-    const expected = row[expectedColumn] ?? '';
-    const score = matchScore(expected, computed);
-    const values = [...row, expected, computed, score, score >= (detail?.matchScore ?? 1)];
-    text += `${values.map(csvValue).join(',')}\n`;
-  }
-  return text;
+  const computed = output[computedName];
+  const expected = row[columns.indexOf(detail?.expected ?? '')] ?? '';
+  const score = matchScore(expected, computed);
+  const values = [...row, expected, computed, score, score >= (detail?.matchScore ?? 1)];
+  return `${values.map(csvValue).join(',')}\n`;
 }
