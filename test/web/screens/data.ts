@@ -56,7 +56,7 @@ export async function dataScreens(t: Test, console: ConsoleBrowser): Promise<voi
     await page.goBack();
     await page.waitForURL(/from=now-1h$/);
     await page.getByLabel('Table').check();
-    await page.getByRole('rowheader').first().waitFor();
+    await page.getByRole('cell', { name: '250', exact: true }).first().waitFor();
     t.match(await page.getByRole('table').textContent(), /250[\s\S]*202[\s\S]*201[\s\S]*200/, 'the same values');
   });
 

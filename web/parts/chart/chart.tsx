@@ -11,6 +11,7 @@ import { fullTime, shownZone } from '../../core/time/time.ts';
 import { preferences } from '../../core/preferences.ts';
 import { language } from '../../core/text/language.ts';
 import { AlarmMarks } from './alarm-marks.tsx';
+import { loadPlot, plotModule } from './load-plot.ts';
 import { DASHES, STYLES, nearest, rangeOf, rowsOf, valueText } from './model.ts';
 import type { ChartAlarm, ChartSeries } from './model.ts';
 import type { Plot, PlotArea } from './plot.ts';
@@ -89,12 +90,13 @@ function Readout({ series, unit, cursor, rangeMs }: ReadoutProps) {
   );
 }
 
-/** Width of the box in CSS pixels, 0 until it is laid out. */
+/** Width of the box in CSS pixels, 0 for the first rendering: the next one comes before the paint. */
 export function useWidth<T extends HTMLElement>(): readonly [RefObject<T | null>, number] {
   const box = useRef<T>(null);
   const [width, setWidth] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (box.current === null) return undefined;
+    setWidth(Math.floor(box.current.getBoundingClientRect().width));
     const observer = new ResizeObserver(([{ contentRect }]) => setWidth(Math.floor(contentRect.width)));
     observer.observe(box.current);
     return () => observer.disconnect();
@@ -115,15 +117,13 @@ function useIsDark(): boolean {
   return theme === 'system' ? isDark : theme === 'dark';
 }
 
-type MakePlot = typeof import('./plot.ts')['Plot'];
-
 export function Chart(props: ChartProps) {
   const { label, unit, series, alarms = [], height = CHART_HEIGHT, syncKey } = props;
   const span = props.span.value;
   const { fromMs, toMs } = span;
   const words = chartWords();
   const [box, width] = useWidth<HTMLDivElement>();
-  const [Make, setMake] = useState<{ readonly plot: MakePlot }>();
+  const [module, setModule] = useState(plotModule);
   const plot = useRef<Plot>(undefined);
   const cursor = useSignal<number | undefined>(undefined);
   const [told, setTold] = useState('');
@@ -137,22 +137,22 @@ export function Chart(props: ChartProps) {
 
   useEffect(() => {
     let isHere = true;
-    void import('./plot.ts').then((module) => isHere && setMake({ plot: module.Plot }));
+    void loadPlot().then((loaded) => isHere && setModule(loaded));
     return () => {
       isHere = false;
     };
   }, []);
 
   const lookKey = [
-    series.map(({ key, name, style }) => `${key} ${name} ${style}`).join(),
+    series.map(({ key, style }) => `${key} ${style}`).join(),
     syncKey,
     isDark,
     shownZone(),
     language.value,
   ];
-  useEffect(() => {
-    if (Make === undefined || box.current === null || width === 0) return undefined;
-    const made = new Make.plot(box.current, rows, [fromMs, toMs], {
+  useLayoutEffect(() => {
+    if (module === undefined || box.current === null || width === 0) return undefined;
+    const made = new module.Plot(box.current, rows, [fromMs, toMs], {
       series,
       width,
       height,
@@ -168,12 +168,12 @@ export function Chart(props: ChartProps) {
       plot.current = undefined;
       made.destroy();
     };
-  }, [Make, width === 0, ...lookKey]);
-  useEffect(() => {
+  }, [module, width === 0, ...lookKey]);
+  useLayoutEffect(() => {
     if (width > 0) plot.current?.resize(width, height);
   }, [width, height]);
   // In the frame that the values come with. The line of the moment moves too.
-  useLayoutEffect(() => plot.current?.update(rows, [fromMs, toMs]), [rows, now.value]);
+  useLayoutEffect(() => plot.current?.update(rows, [fromMs, toMs], series), [rows, now.value]);
 
   const tell = (ms: number): void => {
     plot.current?.showCursor(ms);

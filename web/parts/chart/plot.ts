@@ -93,18 +93,21 @@ export class Plot {
   readonly #options: PlotOptions;
   #range: readonly [number, number];
   #rows: Rows;
+  #series: readonly PlotSeries[];
   /** Names as they fit beside the chart, until its width is another. */
   readonly #names = new Map<string, string>();
 
   constructor(box: HTMLElement, rows: Rows, range: readonly [number, number], options: PlotOptions) {
     this.#options = options;
+    this.#series = options.series;
     this.#range = range;
     this.#rows = rows;
     this.#plot = new UPlot(this.#uplotOptions(readColours(box)), this.#filled() as UPlot.AlignedData, box);
   }
 
-  /** Draws the rows before the next frame is shown. */
-  update(rows: Rows, range: readonly [number, number]): void {
+  /** Draws the rows before the next frame is shown. @param series the same ones, perhaps with other names. */
+  update(rows: Rows, range: readonly [number, number], series: readonly PlotSeries[]): void {
+    this.#series = series;
     this.#rows = rows;
     this.#range = range;
     this.#plot.setData(this.#filled() as UPlot.AlignedData);
@@ -238,7 +241,7 @@ export class Plot {
   #drawNames(plot: UPlot, strokeOf: (style: number) => string): void {
     const { ctx, bbox } = plot;
     const high = (FONT_PX + 2) * UPlot.pxRatio;
-    const names = this.#options.series.flatMap(({ name, style }, index) => {
+    const names = this.#series.flatMap(({ name, style }, index) => {
       const column = plot.data[index * PER_SERIES + 1] as readonly (number | null | undefined)[];
       const last = column.findLast((value) => value != null);
       return last == null ? [] : [{ name, style, y: plot.valToPos(last, 'y', true) }];

@@ -1,7 +1,7 @@
 /** The points of several series over a range of time, with what comes live at its end. */
 import { computed, useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { ApiError } from '../../core/api/error.ts';
 import { asApiError, useLoaded } from '../../core/api/request.ts';
 import type { Loaded } from '../../core/api/request.ts';
@@ -13,6 +13,7 @@ import { now } from '../../core/time/clock.ts';
 import { intervalMs } from '../../core/time/intervals.ts';
 import { resolveTime } from '../../core/time/range.ts';
 import type { TimeRange } from '../../core/time/range.ts';
+import { loadPlot } from './load-plot.ts';
 
 /** Requests under way at a time: browsers keep six connections. */
 const AT_ONCE = 4;
@@ -82,6 +83,7 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
         },
     [keys, from, to, interval],
   );
+  useLayoutEffect(() => void loadPlot(), []);
   const isMissing = useRef(false);
   const latest = useRef(loaded.data);
   latest.current = loaded.data;

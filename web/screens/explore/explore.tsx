@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { saveFile } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
-import { nameOf, readObject } from '../../core/server/managed-object.ts';
+import { listObjects, nameOf } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { download, exportPath } from '../../core/server/exports.ts';
 import type { ExportFormat } from '../../core/server/exports.ts';
@@ -70,12 +70,11 @@ function Choice({ device, refs, onToggle, onClose }: ChoiceProps) {
   );
 }
 
-/** Names of the devices, by id; a device that cannot be read keeps its id. */
+/** Names of the devices that can be read, by id. @param sources at most `SERIES_MAX`. */
 async function namesOf(sources: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-  const read = await Promise.allSettled(sources.map((id) => readObject(id, signal)));
-  return new Map(
-    read.map((one, index) => [sources[index], one.status === 'fulfilled' ? nameOf(one.value) : sources[index]]),
-  );
+  if (sources.length === 0) return new Map();
+  const found = await listObjects({ ids: sources.join(',') }, 1, signal);
+  return new Map(found.map((device) => [device.id, nameOf(device)]));
 }
 
 export default function Explore() {

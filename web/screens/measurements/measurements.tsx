@@ -155,12 +155,15 @@ function Content({ device, supported }: ContentProps) {
 
 function Measurements({ device }: { readonly device: ManagedObject }) {
   const words = measurementWords();
+  const [{ series: named }] = useUrlState(SHAPE);
   const supported = useLoaded((signal) => readSupportedSeries(device.id, signal), [device.id]);
+  // What the address names is asked for beside the list of all.
+  const isAhead = supported.data === undefined && named.length > 0;
   // The first measurement of a device makes its chart appear.
   const look = useSoon(supported.reload);
   useLive(supported.data?.length === 0 ? [`/measurements/${device.id}`] : [], { onMessages: look, onGap: look });
   return (
-    <With loaded={supported}>
+    <With loaded={isAhead ? { ...supported, data: named } : supported}>
       {(series) =>
         series.length === 0 ? (
           <Empty title={words.noSeriesTitle}>
