@@ -3,6 +3,7 @@ import { createContext } from 'preact';
 import type { ComponentType } from 'preact';
 import type { IconNode } from 'lucide';
 import { CONSOLE_PATH } from './places.ts';
+import { ZONE_PARAMETER, linkedZone } from './time/time.ts';
 
 /** Groups of the navigation, in their order. */
 export const SECTIONS = ['watch', 'devices', 'data', 'operate', 'admin'] as const;
@@ -56,7 +57,8 @@ export function queryText(query: Query): string {
 
 /**
  * The link to a screen: `href('/devices/:id', { id: '42' })`.
- * @param path as in the route table. @param params a value for each `:name`.
+ * The zone of the link that opened the page goes along. @param path as in the route table. @param params a value for
+ * each `:name`.
  */
 export function href<Path extends `/${string}`>(
   path: Path,
@@ -66,5 +68,5 @@ export function href<Path extends `/${string}`>(
 ): string {
   const values = (params ?? {}) as Readonly<Record<string, string>>;
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(values[name]));
-  return CONSOLE_PATH + filled.slice(1) + queryText(query ?? {});
+  return CONSOLE_PATH + filled.slice(1) + queryText({ ...query, [ZONE_PARAMETER]: linkedZone.value || undefined });
 }

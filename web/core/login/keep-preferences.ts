@@ -1,6 +1,7 @@
 /** What a person has chosen, kept for this browser at once and in the account for others. */
 import { api, got } from '../api/api.ts';
 import { user } from '../api/session.ts';
+import type { CurrentUser } from '../api/session.ts';
 import { setPreferences } from '../preferences.ts';
 import type { Preferences } from '../preferences.ts';
 
@@ -17,7 +18,8 @@ export function keepPreferences(changes: Partial<Preferences>): Promise<void> {
 }
 
 async function send(changes: Partial<Preferences>): Promise<void> {
-  const kept = user.peek()?.customProperties;
+  // What the login has read may be older than what other browsers and programs have written since.
+  const { customProperties: kept } = (await got(api.GET('/user/currentUser'))) as unknown as CurrentUser;
   // What was not chosen is not kept: it stays that of each browser.
   const console = { ...(kept?.['console'] as object | undefined), ...changes };
   const customProperties = { ...kept, console };

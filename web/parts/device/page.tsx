@@ -59,7 +59,7 @@ function Tabs({ id, device, alarmCount }: { id: string; device: ManagedObject; a
       return {
         href: target,
         text: entry.title(),
-        isCurrent: path === target,
+        isCurrent: path === target.split('?')[0],
         ...(entry.path.endsWith('/alarms') ? { count: alarmCount } : {}),
       };
     });
