@@ -9,7 +9,15 @@ import { rolesFor } from '../../web/core/server/offered.ts';
 import { language, pseudoText, setLanguage } from '../../web/core/text/language.ts';
 import { common } from '../../web/core/text/common.ts';
 import { absoluteRange, lastOf, rangeQuery, resolveTime } from '../../web/core/time/range.ts';
-import { ageText, fieldTime, fullTime, instantOf, offsetText, shortTime } from '../../web/core/time/time.ts';
+import {
+  ageText,
+  fieldTime,
+  fullTime,
+  instantOf,
+  linkedZone,
+  offsetText,
+  shortTime,
+} from '../../web/core/time/time.ts';
 import {
   choiceParameter,
   flagParameter,
@@ -39,20 +47,24 @@ t.test('the state of a screen stands in its address', async (t) => {
   const search = writeState(shape, '?other=1', {
     q: "name eq 'a&b'",
     page: 7,
-    severity: ['MAJOR', 'MINOR'],
+    severity: ['a,b', '50%'],
     live: true,
   });
   t.same(readState(shape, search), {
     ...otherwise,
     q: "name eq 'a&b'",
     page: 7,
-    severity: ['MAJOR', 'MINOR'],
+    severity: ['a,b', '50%'],
     live: true,
   });
+  t.same(readState(shape, '?severity=a,50%').severity, ['a', '50%']);
   t.match(search, /^\?other=1&/, 'names of others stay');
   t.equal(writeState(shape, '?q=a&page=2', { q: '', page: 1 }), '', 'defaults stay out');
   t.equal(href('/devices/:id/alarms', { id: 'a/b' }, { page: 2 }), '/console/devices/a%2Fb/alarms?page=2');
   t.equal(queryText({ a: undefined }), '');
+  linkedZone.value = 'Asia/Tokyo';
+  t.equal(href('/devices', undefined, { page: 2 }), '/console/devices?page=2&tz=Asia%2FTokyo', 'a link keeps its zone');
+  linkedZone.value = '';
 });
 
 t.test('times are in ISO order and in one zone, over changes of the clock', async (t) => {

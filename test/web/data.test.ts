@@ -61,6 +61,16 @@ t.test('an answer of the server becomes points', async (t) => {
   const values = { '1970-01-01T00:00:00.000Z': [value], '1970-01-01T00:00:01.000Z': [null] };
   const data = pointsOf({ series: [{ unit: 'bar' }], values, truncated: true });
   t.same([data.unit, data.times, data.averages, data.isTruncated], ['bar', [0], [2], true]);
+  const series = [
+    { type: 'a', name: 'b' },
+    { type: 'a', name: 'b,c', unit: 'C' },
+  ];
+  const both = { series, values: { '1970-01-01T00:00:00.000Z': [null, value] } };
+  t.same(
+    [pointsOf(both, 'a.b,c').unit, pointsOf(both, 'a.b,c').averages, pointsOf(both, 'a.b').averages],
+    ['C', [2], []],
+  );
+  t.same(pointsOf(both, 'a.none').times, []);
 });
 
 t.test('at most one point a pixel, and as many as the server shows', async (t) => {

@@ -35,10 +35,20 @@ export const flagParameter: Parameter<boolean> = {
   write: (value) => (value ? 'yes' : undefined),
 };
 
-/** Texts without commas. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A percent sign that begins no character: typed by hand.
+    return text;
+  }
+}
+
+/** Texts with commas between them; commas and percent signs of a text are encoded. */
 export const listParameter: Parameter<readonly string[]> = {
-  read: (text) => (text === null || text === '' ? [] : text.split(',')),
-  write: (values) => (values.length === 0 ? undefined : values.join(',')),
+  read: (text) => (text === null || text === '' ? [] : text.split(',').map(decoded)),
+  write: (values) =>
+    values.length === 0 ? undefined : values.map((value) => value.replace(/[%,]/g, encodeURIComponent)).join(','),
 };
 
 type Shape = Readonly<Record<string, Parameter<any>>>;

@@ -38,11 +38,14 @@ export interface SeriesRequest extends SeriesRef {
   readonly interval: string;
 }
 
-/** The request of one series, for "Copy as" too. */
+/**
+ * The request of one series, for "Copy as" too. The server takes a comma for the end of a name: without names it answers
+ * with all series.
+ */
 export function seriesPath({ source, series, fromMs, toMs, interval }: SeriesRequest): string {
   const query = new URLSearchParams({
     source,
-    series,
+    ...(series.includes(',') ? {} : { series }),
     dateFrom: new Date(fromMs).toISOString(),
     dateTo: new Date(toMs).toISOString(),
     ...(interval === '' ? {} : { aggregationInterval: interval }),
@@ -52,17 +55,18 @@ export function seriesPath({ source, series, fromMs, toMs, interval }: SeriesReq
 }
 
 interface SeriesAnswer {
-  readonly series: readonly { readonly unit?: string }[];
+  readonly series: readonly { readonly unit?: string; readonly type?: string; readonly name?: string }[];
   readonly values: Readonly<
     Record<string, readonly ({ avg: number | null; min: number; max: number; count: number } | null)[]>
   >;
   readonly truncated?: boolean;
 }
 
-/** The points of an answer for one series. */
-export function pointsOf(answer: SeriesAnswer): SeriesData {
+/** The points of one series of an answer. @param series the only one where it is absent. */
+export function pointsOf(answer: SeriesAnswer, series?: string): SeriesData {
+  const index = series === undefined ? 0 : answer.series.findIndex(({ type, name }) => `${type}.${name}` === series);
   const data: SeriesData = {
-    unit: answer.series[0]?.unit ?? '',
+    unit: answer.series[index]?.unit ?? '',
     times: [],
     averages: [],
     minima: [],
@@ -70,7 +74,8 @@ export function pointsOf(answer: SeriesAnswer): SeriesData {
     counts: [],
     isTruncated: answer.truncated ?? false,
   };
-  for (const [time, [value]] of Object.entries(answer.values)) {
+  for (const [time, values] of Object.entries(answer.values)) {
+    const value = values[index];
     if (value == null || value.avg === null) continue;
     data.times.push(Date.parse(time));
     data.averages.push(value.avg);
@@ -83,7 +88,8 @@ export function pointsOf(answer: SeriesAnswer): SeriesData {
 
 /** @throws ApiError. */
 export async function readSeries(request: SeriesRequest, signal: AbortSignal): Promise<SeriesData> {
-  return pointsOf((await (await sendRaw(seriesPath(request), { signal })).json()) as SeriesAnswer);
+  const answer = (await (await sendRaw(seriesPath(request), { signal })).json()) as SeriesAnswer;
+  return pointsOf(answer, request.series);
 }
 
 /** The value of a series in a measurement as it comes live. */
