@@ -60,6 +60,10 @@ function NeededRoles({ error }: { readonly error: ApiError }) {
   return roles.length === 0 || missingRole(...roles) === undefined ? null : <p>{common().refusedRoles(roles)}</p>;
 }
 
+/** When the server asks to come back. */
+const retryText = ({ refusal: { retrySeconds } }: ApiError): string =>
+  retrySeconds === undefined ? '' : common().retryAfter(retrySeconds);
+
 /** A link to what a limit means, where the words name one. */
 export function AboutLimit({ message }: { readonly message: string }) {
   const name = limitIn(message);
@@ -76,7 +80,9 @@ export function Fault({ error, retry }: FaultProps) {
   return (
     <div class="state state-fault" role="alert">
       <h2>{status === 403 ? words.refusedTitle : words.failed}</h2>
-      <p>{status === 0 && message === '' ? words.unreachable : message}</p>
+      <p>
+        {status === 0 && message === '' ? words.unreachable : message} {retryText(error)}
+      </p>
       {status === 403 && <NeededRoles error={error} />}
       <AboutLimit message={message} />
       <details>
@@ -120,7 +126,8 @@ export function FormFault({ error }: { readonly error: ApiError | undefined }) {
   const { status, message } = error.refusal;
   return (
     <p class="fault-text" role="alert">
-      {status === 0 && message === '' ? common().unreachable : message} <AboutLimit message={message} />
+      {status === 0 && message === '' ? common().unreachable : message} {retryText(error)}{' '}
+      <AboutLimit message={message} />
     </p>
   );
 }

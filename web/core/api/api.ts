@@ -9,7 +9,7 @@ import { SERVER_URL } from '../places.ts';
 import { queryText } from '../route.ts';
 import type { Query } from '../route.ts';
 import { ApiError, refusalOf } from './error.ts';
-import { contentOf, methodOf, send } from './send.ts';
+import { contentOf, methodOf, retrySecondsOf, send } from './send.ts';
 
 interface Given {
   readonly params?: { readonly path?: Readonly<Record<string, string>>; readonly query?: Query };
@@ -48,7 +48,9 @@ interface Called<T> {
 /** The entity of an answer. @throws ApiError for a refusal. */
 export async function got<T>(call: Promise<Called<T>>): Promise<NonNullable<T>> {
   const { data, error, response } = await call;
-  if (!response.ok)
-    throw new ApiError(refusalOf(response.status, error, { method: methodOf(response), url: response.url }));
+  if (!response.ok) {
+    const about = { method: methodOf(response), url: response.url, retrySeconds: retrySecondsOf(response) };
+    throw new ApiError(refusalOf(response.status, error, about));
+  }
   return data as NonNullable<T>;
 }

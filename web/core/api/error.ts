@@ -8,6 +8,8 @@ export interface Refusal {
   readonly message: string;
   readonly method: string;
   readonly url: string;
+  /** The server asks to wait this number of seconds. */
+  readonly retrySeconds?: number | undefined;
 }
 
 export class ApiError extends Error {
@@ -34,7 +36,7 @@ export class ApiError extends Error {
 export function refusalOf(
   status: number,
   body: unknown,
-  request: { readonly method: string; readonly url: string },
+  request: Pick<Refusal, 'method' | 'url' | 'retrySeconds'>,
 ): Refusal {
   const told = (typeof body === 'object' && body !== null ? body : {}) as {
     error?: unknown;
@@ -48,6 +50,7 @@ export function refusalOf(
     message: typeof messages === 'string' && messages !== '' ? messages : `HTTP ${status}`,
     method: request.method,
     url: request.url,
+    retrySeconds: request.retrySeconds,
   };
 }
 

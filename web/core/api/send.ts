@@ -24,9 +24,9 @@ const wait = (ms: number, signal: AbortSignal): Promise<void> =>
   });
 
 /** Seconds of `Retry-After`, at least 1; undefined when the answer has none. */
-function retrySeconds(response: Response): number | undefined {
+export function retrySecondsOf(response: Response): number | undefined {
   const told = response.headers.get('retry-after');
-  return told === null ? undefined : Math.min(Math.max(Number(told) || 1, 1), RETRY_SECONDS_MAX);
+  return told === null ? undefined : Math.max(Number(told) || 1, 1);
 }
 
 /** Methods of the requests that were answered: a response does not tell its own. */
@@ -60,11 +60,11 @@ export async function send(request: Request): Promise<Response> {
       await askForLogin();
       continue;
     }
-    const seconds = response.status === 503 || response.status === 429 ? retrySeconds(response) : undefined;
+    const seconds = response.status === 503 || response.status === 429 ? retrySecondsOf(response) : undefined;
     if (seconds === undefined || request.method !== 'GET' || tries === TRIES_MAX) return response;
     waiting.value += 1;
     try {
-      await wait(seconds * 1_000, request.signal);
+      await wait(Math.min(seconds, RETRY_SECONDS_MAX) * 1_000, request.signal);
     } finally {
       waiting.value -= 1;
     }
@@ -88,7 +88,9 @@ export async function requireGood(
   request: { readonly method: string; readonly url: string },
 ): Promise<Response> {
   if (response.ok) return response;
-  throw new ApiError(refusalOf(response.status, await contentOf(response), request));
+  const { method, url } = request;
+  const about = { method, url, retrySeconds: retrySecondsOf(response) };
+  throw new ApiError(refusalOf(response.status, await contentOf(response), about));
 }
 
 /**

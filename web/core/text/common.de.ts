@@ -58,6 +58,7 @@ const de: CommonTexts = {
   clearFilters: 'Filter leeren',
   failed: 'Das hat nicht geklappt',
   unreachable: 'Der Server ist nicht erreichbar. Prüfen Sie das Netz und versuchen Sie es noch einmal.',
+  retryAfter: (seconds) => `Der Server bittet, ${numberText(seconds)} s zu warten.`,
   refusedTitle: 'Das dürfen Sie nicht sehen',
   refusedRoles: (roles) =>
     `Ihrem Benutzer fehlt ${roles.join(roles.length > 2 ? ', ' : ' und ')}. Ein Administrator kann ${plural(roles.length, { one: 'sie', other: 'eine davon' })} erteilen.`,

@@ -57,6 +57,7 @@ export const en = {
   clearFilters: 'Clear filters',
   failed: 'This did not work',
   unreachable: 'The server could not be reached. Check the network, then try again.',
+  retryAfter: (seconds: number) => `The server asks to wait ${numberText(seconds)} s.`,
   refusedTitle: 'You may not see this',
   refusedRoles: (roles: readonly string[]) =>
     `Your user lacks ${roles.join(roles.length > 2 ? ', ' : ' and ')}. An administrator can grant ${plural(roles.length, { one: 'it', other: 'one of them' })}.`,
