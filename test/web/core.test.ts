@@ -3,21 +3,13 @@ import t from 'tap';
 import { KeyReader, keyName } from '../../web/core/keys.ts';
 import type { Shortcut } from '../../web/core/keys.ts';
 import { connectPacket, publishPacket } from '../../web/core/live/mqtt.ts';
-import { preferencesOf } from '../../web/core/preferences.ts';
+import { linkedZone, preferencesOf } from '../../web/core/preferences.ts';
 import { href, queryText } from '../../web/core/route.ts';
 import { rolesFor } from '../../web/core/server/offered.ts';
 import { language, pseudoText, setLanguage } from '../../web/core/text/language.ts';
 import { common } from '../../web/core/text/common.ts';
 import { absoluteRange, lastOf, rangeQuery, resolveTime } from '../../web/core/time/range.ts';
-import {
-  ageText,
-  fieldTime,
-  fullTime,
-  instantOf,
-  linkedZone,
-  offsetText,
-  shortTime,
-} from '../../web/core/time/time.ts';
+import { ageText, fieldTime, fullTime, instantOf, offsetText, shortTime } from '../../web/core/time/time.ts';
 import {
   choiceParameter,
   flagParameter,

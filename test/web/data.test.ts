@@ -123,6 +123,8 @@ t.test('a change of all alarms that match is taken back from its beginning to it
   const asked: URLSearchParams[] = [];
   const counts = [3, 2, 0];
   t.intercept(globalThis, 'document', { value: { cookie: '' } });
+  // Nothing waits: neither for the next look, nor for the end of a notice.
+  t.intercept(globalThis, 'setTimeout', { value: (run: () => void) => setImmediate(run) });
   t.intercept(globalThis, 'fetch', {
     value: async ({ method, url }: Request) => {
       const query = new URL(url).searchParams;

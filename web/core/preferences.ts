@@ -71,6 +71,17 @@ export function isZone(zone: string): boolean {
   }
 }
 
+/** The parameter of links that says the zone, so that others see the same times. */
+export const ZONE_PARAMETER = 'tz';
+
+/** Of the link that opened the page; '' when it names none, or one that the browser does not know. */
+export const linkedZone = signal(zoneOfLink());
+
+function zoneOfLink(): string {
+  const zone = new URLSearchParams(globalThis.location?.search).get(ZONE_PARAMETER) ?? '';
+  return isZone(zone) ? zone : '';
+}
+
 function readStored(): unknown {
   try {
     return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}');

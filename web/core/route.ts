@@ -3,7 +3,7 @@ import { createContext } from 'preact';
 import type { ComponentType } from 'preact';
 import type { IconNode } from 'lucide';
 import { CONSOLE_PATH } from './places.ts';
-import { ZONE_PARAMETER, linkedZone } from './time/time.ts';
+import { ZONE_PARAMETER, linkedZone } from './preferences.ts';
 
 /** Groups of the navigation, in their order. */
 export const SECTIONS = ['watch', 'devices', 'data', 'operate', 'admin'] as const;

@@ -2,25 +2,13 @@
  * Times as all screens show them: ISO order, 24 hours, in one zone. Every picker, axis and tooltip formats with these
  * functions, so they cannot disagree.
  */
-import { signal } from '@preact/signals';
-import { isZone, preferences } from '../preferences.ts';
+import { ZONE_PARAMETER, linkedZone, preferences } from '../preferences.ts';
 import { locale } from '../text/language.ts';
 
 let zoneOfBrowser: string | undefined;
 
 /** The zone of the browser when the page was opened: every time on it is asked for it. */
 export const browserZone = (): string => (zoneOfBrowser ??= new Intl.DateTimeFormat().resolvedOptions().timeZone);
-
-/** The parameter of links that says the zone, so that others see the same times. */
-export const ZONE_PARAMETER = 'tz';
-
-/** Of the link that opened the page; '' when it names none, or one that the browser does not know. */
-export const linkedZone = signal(zoneOfLink());
-
-function zoneOfLink(): string {
-  const zone = new URLSearchParams(globalThis.location?.search).get(ZONE_PARAMETER) ?? '';
-  return isZone(zone) ? zone : '';
-}
 
 /** The zone that times are shown in. */
 export const shownZone = (): string => linkedZone.value || preferences.value.zone || browserZone();
