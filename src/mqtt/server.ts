@@ -416,7 +416,8 @@ export class MqttServer {
 
   #acceptSocket(socket: Socket): void {
     if (socket.destroyed) return;
-    const key = addressesOf(socket);
+    // Of most sockets nothing is known: their addresses would be asked of the system in vain.
+    const key = this.#handshakes.size > 0 || this.#told.size > 0 ? addressesOf(socket) : '';
     const handshake = this.#handshakes.get(key);
     if (handshake !== undefined) this.#endHandshake(key, handshake);
     const transport = new SocketTransport(socket, this.#told.get(key));

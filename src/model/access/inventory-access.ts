@@ -4,7 +4,7 @@
  * alike.
  */
 import type { Collection } from '../commands/collections.ts';
-import { splitMembers, stringMember } from '../documents/json-document.ts';
+import { memberText, splitMembers, stringMember, stringOf } from '../documents/json-document.ts';
 import type { Members } from '../documents/json-document.ts';
 import { AGENT_LINKS, commandsOf } from '../entities/operation.ts';
 import { ANY } from './inventory-grant.ts';
@@ -34,7 +34,7 @@ const after = <Value, Next>(value: Later<Value>, next: (value: Value) => Later<N
   value instanceof Promise ? value.then(next) : next(value);
 
 export const isOwnedBy = (principal: Principal, doc: string): boolean =>
-  stringMember(splitMembers(doc), 'owner') === principal.userName;
+  stringOf(memberText(doc, 'owner')) === principal.userName;
 
 /** The grants that allow `wanted` for some objects or types. */
 export function grantsFor(principal: Principal, wanted: WantedAccess): readonly InventoryGrant[] {

@@ -8,6 +8,7 @@ import type { Command } from '../../model/commands/command.ts';
 import type { DeviceEnsure, DeviceEnsureChecked } from '../../model/commands/external-ids.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { memberText, stringOf } from '../../model/documents/json-document.ts';
 import { externalIdKey } from '../../model/entities/external-id.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
@@ -54,11 +55,11 @@ export class DeviceObjects {
    * such object, or not yet.
    */
   mayOpen(user: Principal, source: number): OpeningRight | undefined {
-    const principal = withoutGrants(user);
-    const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
+    const doc = this.known.get('managedObject', user.tenantNumber, String(source));
     if (doc === undefined) return undefined;
-    const { roles } = principal;
-    if (isOwnedBy(principal, doc) || WRITING_ROLES.every((some) => hasAnyOf(roles, some))) return 'lasting';
+    const { roles } = user;
+    if (WRITING_ROLES.every((some) => hasAnyOf(roles, some)) || isOwnedBy(user, doc)) return 'lasting';
+    const principal = withoutGrants(user);
     const wanted = { scope: 'MANAGED_OBJECT', permission: 'ADMIN' } as const;
     if (mayAccess(this.known, principal, { id: String(source), doc }, wanted) === true) return 'linked';
     return hasAnyOf(roles, OPENING_ROLES) ? 'limited' : 'none';
@@ -115,7 +116,7 @@ export class DeviceObjects {
    */
   sourceOf(tenantNumber: number, serial: string): number | undefined {
     const text = this.known.get('externalId', tenantNumber, `${SERIAL_TYPE}\n${serial}`);
-    return text === undefined ? undefined : Number((JSON.parse(text) as { managedObject: string }).managedObject);
+    return text === undefined ? undefined : Number(stringOf(memberText(text, 'managedObject')));
   }
 
   /**
