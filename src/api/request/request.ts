@@ -9,7 +9,7 @@ import type { HistoryReader, QueryAsker } from '../../ports/history-reader.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import {
   joinMembers,
-  parseMembers,
+  parseDocument,
   requireFewMembers,
   splitMembers,
   stringMember,
@@ -325,21 +325,30 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
 
   /** The body's members. @throws PlatformError `general/bad-json`, `validation/not-an-object`, `validation/too-many-members`. */
   members(): Members {
-    if (this.membersOfBody === undefined) {
-      const members = parseMembers(this.bodyText());
-      requireFewMembers(members);
-      this.membersOfBody = members;
-    }
-    return this.membersOfBody;
+    return this.membersOfBody ?? this.#parse().members;
   }
 
-  /** Before the handler: leaves out members of the body that are null. @throws PlatformError as `members`. */
-  leaveOutNulls(names: ReadonlySet<string>): void {
-    const members = this.members();
-    const dropped = [...members].filter(([name, value]) => value === 'null' && names.has(name));
-    if (dropped.length === 0) return;
-    for (const [name] of dropped) members.delete(name);
+  #parse(): ReturnType<typeof parseDocument> {
+    const parsed = parseDocument(this.bodyText());
+    requireFewMembers(parsed.members);
+    this.membersOfBody = parsed.members;
+    return parsed;
+  }
+
+  /**
+   * Before the handler: leaves out members of the body that are null. @returns the value of what stays. @throws
+   * PlatformError as `members`.
+   */
+  leaveOutNulls(names: ReadonlySet<string>): unknown {
+    const { members, value } = this.#parse();
+    const dropped = [...members].filter(([name, text]) => text === 'null' && names.has(name));
+    if (dropped.length === 0) return value;
+    for (const [name] of dropped) {
+      members.delete(name);
+      delete value[name];
+    }
     this.#body = Buffer.from(joinMembers(members));
+    return value;
   }
 
   /**

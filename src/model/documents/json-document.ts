@@ -29,7 +29,10 @@ export function requireFewMembers(members: Members, before = 0): void {
  * @throws PlatformError `general/bad-json` (400) for what is not JSON, `validation/not-an-object` (422) for other JSON
  * (docs/spec/errors.md#statuses).
  */
-export function parseMembers(text: string): Members {
+export const parseMembers = (text: string): Members => parseDocument(text).members;
+
+/** @returns beside the members the value that JSON.parse makes of all of them. @throws PlatformError as `parseMembers`. */
+export function parseDocument(text: string): { members: Members; value: Record<string, unknown> } {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -41,7 +44,7 @@ export function parseMembers(text: string): Members {
       what: Array.isArray(parsed) ? 'an array' : parsed === null ? 'null' : `a ${typeof parsed}`,
     });
   }
-  return splitMembers(compact(text));
+  return { members: splitMembers(compact(text)), value: parsed as Record<string, unknown> };
 }
 
 /** Without the piece of the text that the parser shows: it may be a password. */

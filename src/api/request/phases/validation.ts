@@ -51,7 +51,7 @@ export function checkBody(passage: CheckedPassage): Outcome {
   const { form = 'json', isOptional } = compiled.route.body ?? {};
   if (form !== 'json' || (isOptional === true && bytes.length === 0)) return CONTINUE;
   const { validator } = compiled;
-  request.leaveOutNulls(validator?.droppedNulls ?? NO_NAMES);
-  validator?.checkValue(JSON.parse(request.bodyText()));
+  const value = request.leaveOutNulls(validator?.droppedNulls ?? NO_NAMES);
+  validator?.checkValue(value);
   return CONTINUE;
 }
