@@ -38,7 +38,7 @@ export function createEvent(context: ActorContext, body: EventCreate): { doc: st
   if (body.type === PARAMETER_UPDATE && !notesParameters(context, source, members, body)) return { doc: text };
   if (isStored(command.mode)) {
     context.put('event', body.id, text);
-    context.row(entityRow(command, 'events', { id: body.id, source: Number(source), members }));
+    context.row(entityRow(command, 'events', { id: body.id, source: Number(source), members, doc: text }));
     if (body.managedObjectDoc) {
       context.send({
         kind: COMMAND.MANAGED_OBJECT_UPDATE,
@@ -82,7 +82,7 @@ function writeChanged(context: ActorContext, id: string, members: Members, maySt
   const text = joinMembers(members);
   if (mayStore) {
     context.put('event', id, text);
-    context.row(entityRow(command, 'events', { id, source: Number(command.key), members }));
+    context.row(entityRow(command, 'events', { id, source: Number(command.key), members, doc: text }));
   }
   context.notify('events', String(command.key), 'UPDATE', text);
   return text;

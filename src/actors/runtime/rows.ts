@@ -82,11 +82,13 @@ const memberTime = (members: Members, name: string, otherwise: number): string =
   return dateTime((text === undefined ? undefined : parseTime(text)) ?? otherwise);
 };
 
+/** @param doc the members joined, where the caller has it. */
 export function managedObjectRow(
   command: JournalCommand,
   id: string,
   members: Members,
   parents: readonly string[],
+  doc = joinMembers(members),
 ): HistoryRow {
   return columns(command, 'managed_objects', {
     id: Number(id),
@@ -97,24 +99,24 @@ export function managedObjectRow(
     last_updated: memberTime(members, 'lastUpdated', command.receivedAt),
     fragments: fragmentNames(members, NOT_FRAGMENTS),
     parents: parents.map(Number),
-    doc: joinMembers(members),
+    doc,
     deleted: 0,
   });
 }
 
-/** Row of an event, alarm or operation. */
+/** Row of an event, alarm or operation. @param entity.doc the members joined, where the caller has it. */
 export function entityRow(
   command: JournalCommand,
   table: 'events' | 'alarms' | 'operations',
-  entity: { id: string; source: number; members: Members },
+  entity: { id: string; source: number; members: Members; doc?: string },
 ): HistoryRow {
-  const { members } = entity;
+  const { members, doc = joinMembers(members) } = entity;
   const common = {
     id: Number(entity.id),
     source: entity.source,
     creation_time: memberTime(members, 'creationTime', command.receivedAt),
     fragments: fragmentNames(members, NOT_FRAGMENTS_OF[table]),
-    doc: joinMembers(members),
+    doc,
     deleted: 0,
   };
   if (table === 'operations') {

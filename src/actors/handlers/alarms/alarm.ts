@@ -56,14 +56,14 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
   const mapping = mappingOf(context, body.type);
   if (mapping?.isSuppressed || isInMaintenance(context, source)) {
     return {
-      doc: joinMembers(shapeTime(dropNulls(parseMembers(body.doc))).set('source', `{"id":"${source}"}`)),
+      doc: joinMembers(shapeTime(dropNulls(splitMembers(body.doc))).set('source', `{"id":"${source}"}`)),
       isSuppressed: true,
     };
   }
   const openId = firstOpen(context, openKey(source, body.type));
   if (openId !== undefined && isAlarmStored(command.mode)) return repeat(context, openId, body);
   const time = JSON.stringify(formatTime(command.receivedAt));
-  const sent = shapeTime(dropNulls(parseMembers(body.doc)));
+  const sent = shapeTime(dropNulls(splitMembers(body.doc)));
   for (const name of SERVER_KEPT) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
   members.set('severity', JSON.stringify(mapping?.severity ?? body.severity));
@@ -81,7 +81,7 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
 function repeat(context: ActorContext, id: string, body: AlarmCreate): { doc: string } {
   const members = load(context, id);
   const first = members.get('firstOccurrenceTime') ?? members.get('time') ?? 'null';
-  const time = shapeTime(parseMembers(body.doc)).get('time');
+  const time = shapeTime(splitMembers(body.doc)).get('time');
   if (time !== undefined) members.set('time', time);
   members.set('count', String(Number(members.get('count') ?? 1) + 1));
   members.set('firstOccurrenceTime', first);
@@ -132,7 +132,7 @@ function write(
     if (before !== undefined && keyOf(before) !== keyOf(members)) setOpen(context, keyOf(before), id, false);
     setOpen(context, keyOf(members), id, isOpenStatus(stringMember(members, 'status') ?? 'ACTIVE'));
     context.put('alarm', id, text);
-    context.row(entityRow(command, 'alarms', { id, source: Number(source), members }));
+    context.row(entityRow(command, 'alarms', { id, source: Number(source), members, doc: text }));
   }
   context.notify('alarms', source, action, action === 'UPDATE' ? updateText(members) : text);
   return text;

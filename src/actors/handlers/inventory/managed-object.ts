@@ -120,7 +120,7 @@ export function writeManagedObject(
 ): string {
   const text = joinMembers(members);
   context.put('managedObject', id, text);
-  context.row(managedObjectRow(context.command, id, members, parents ?? parentsOf(context, id)));
+  context.row(managedObjectRow(context.command, id, members, parents ?? parentsOf(context, id), text));
   context.notify('managedobjects', id, action, text);
   return text;
 }
@@ -132,7 +132,7 @@ export const isGroup = (members: Members): boolean =>
 export function createManagedObject(context: ActorContext, body: ManagedObjectCreate): { doc: string } {
   const existing = context.get('managedObject', body.id);
   if (existing !== undefined) return { doc: existing };
-  const sent = parseMembers(body.doc);
+  const sent = splitMembers(body.doc);
   const owner = sent.get('owner') ?? JSON.stringify(body.owner);
   for (const name of [...SERVER_KEPT, 'owner']) sent.delete(name);
   keepOneMarker(sent);
