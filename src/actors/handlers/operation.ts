@@ -30,7 +30,8 @@ import {
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import { changesBetween, describeChanges } from '../../model/entities/changes.ts';
-import { AUDITS_MAX, type ActorContext } from '../runtime/context.ts';
+import type { ActorContext } from '../runtime/context.ts';
+import { AUDITS_MAX } from '../../model/commands/records.ts';
 import { requireSource } from './inventory/managed-object.ts';
 import { deletedRow, entityRow } from '../runtime/rows.ts';
 

@@ -1,6 +1,7 @@
 /** What an actor's handler may do. Everything is collected and takes effect at once, when the handler has returned. */
 import type { Command } from '../../model/commands/command.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
+import { AUDITS_MAX } from '../../model/commands/records.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import type { Notification } from '../../ports/live-bus.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
@@ -14,9 +15,6 @@ import type { StateView } from './state-view.ts';
 
 /** Ids of documents: below what LMDB takes as a key. */
 export const ID_BYTES_MAX = 1_800;
-
-/** Audit records that one command can write. */
-export const AUDITS_MAX = 16;
 
 /**
  * Ids of the server's own audit records, beyond all that are given out: this bit, 6 bits of shard, 52 of sequence, 4 of

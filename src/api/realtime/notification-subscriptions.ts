@@ -4,24 +4,13 @@
  */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
-import { AUDITS_MAX } from '../../actors/runtime/context.ts';
-import type { AuditEntry, PrefixBound, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import {
   APIS,
   CONTEXTS,
   NAME_LENGTH_MAX,
   NAME_PATTERN,
-  NOTIFICATION_SUBSCRIPTIONS,
-  SUBSCRIPTIONS_BYTES_MAX,
-  SUBSCRIPTIONS_MAX,
-  SUBSCRIPTIONS_OF_SOURCE_MAX,
-  SUBSCRIPTIONS_TOTAL,
-  contextPrefix,
   faultOf,
-  idKey,
-  isSubscriptionKey,
-  subscriptionKey,
 } from '../../model/entities/notifications/subscription.ts';
 import type {
   NotificationContext,
@@ -33,10 +22,15 @@ import { isEntityId } from '../../model/entities/entity-id.ts';
 import { namedSources, quote } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { StoredRecord } from '../../records/records.ts';
-import { NO_SUM, changeWithin, sumOfRecord } from '../../records/totals.ts';
-import type { KeptTotal } from '../../records/totals.ts';
+import { recordPorts } from '../request/record-ports.ts';
+import {
+  createSubscription,
+  readSubscription,
+  removeSubscription,
+  removeSubscriptions,
+  selectedSubscriptions,
+} from '../../records/notification-subscriptions.ts';
+import type { SubscriptionSelection, SubscriptionUser } from '../../records/notification-subscriptions.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -45,10 +39,6 @@ import { Id, OPEN, Text, collectionOf, entity, open, optional, ref } from '../..
 const PATH = '/notification2/subscriptions';
 const ADMIN = ['ROLE_NOTIFICATION_2_ADMIN'];
 const AREA = 'reliable-notification';
-/** Records read in one step. */
-const STEP = 500;
-/** Subscriptions deleted by one command, which writes an audit record for each. */
-const DELETED_AT_ONCE = AUDITS_MAX;
 const FRAGMENTS_MAX = 100;
 const FRAGMENT_LENGTH_MAX = 256;
 const TYPE_FILTER_LENGTH_MAX = 4096;
@@ -108,29 +98,6 @@ interface SentFilter {
   readonly type?: string | null;
 }
 
-/** The subscriptions of a tenant together. */
-const subscriptionsTotal = (tenant: number): KeptTotal => ({
-  tenant,
-  collection: NOTIFICATION_SUBSCRIPTIONS,
-  id: SUBSCRIPTIONS_TOTAL,
-  sumOf: (record) => (isSubscriptionKey(record.id) ? sumOfRecord(record) : NO_SUM),
-  records: (ports) => listRecords(ports, tenant, NOTIFICATION_SUBSCRIPTIONS),
-  bounds: {
-    count: { maximum: SUBSCRIPTIONS_MAX, limit: 'notifications/subscriptions', error: 'notifications/too-many' },
-    bytes: {
-      maximum: SUBSCRIPTIONS_BYTES_MAX,
-      limit: 'notifications/subscriptions-bytes',
-      error: 'notifications/too-many-bytes',
-    },
-  },
-});
-
-/** A stored subscription with the id of its record. */
-interface Stored {
-  readonly key: string;
-  readonly one: NotificationSubscription;
-}
-
 const invalid = (name: string, value: string, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: AREA, name, value, limit });
 
@@ -169,14 +136,6 @@ async function requireSource(request: ApiRequest, source: string | undefined): P
   if (object === undefined) throw new PlatformError('inventory/not-found', { id: source });
 }
 
-const boundOfSource = ({ context, source }: Omit<NotificationSubscription, 'id'>): PrefixBound => ({
-  collection: NOTIFICATION_SUBSCRIPTIONS,
-  prefix: contextPrefix(context, source),
-  maximum: SUBSCRIPTIONS_OF_SOURCE_MAX,
-  limit: 'notifications/subscriptions-of-source',
-  error: 'notifications/too-many-of-source',
-});
-
 function subscriptionText(
   request: ApiRequest,
   { source, ...others }: NotificationSubscription,
@@ -196,52 +155,15 @@ async function textsOf(request: ApiRequest, subscriptions: readonly Notification
   return subscriptions.map((subscription) => subscriptionText(request, subscription, sources));
 }
 
-const auditOf = (
-  request: ApiRequest,
-  activity: string,
-  { id, context, source, subscription }: NotificationSubscription,
-): AuditEntry => ({
-  type: 'SYSTEM',
-  activity,
-  user: request.principal.userName,
-  source: source ?? id,
-  text: `${activity}: ${subscription}, context ${context}${source === undefined ? '' : `, managed object ${source}`}`,
-});
-
 async function post(request: ApiRequest): Promise<Answer> {
   const checked = await sentSubscription(request);
-  const key = subscriptionKey(checked);
-  const duplicate = new PlatformError('notifications/duplicate', {
-    subscription: checked.subscription,
-    context: checked.context,
-  });
-  if ((await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key)) !== undefined)
-    throw duplicate;
   const subscription: NotificationSubscription = { id: String(await request.platform.ids.nextInOrder()), ...checked };
-  const changes: RecordChange[] = [
-    { collection: NOTIFICATION_SUBSCRIPTIONS, id: key, expected: undefined, value: JSON.stringify(subscription) },
-    { collection: NOTIFICATION_SUBSCRIPTIONS, id: idKey(subscription.id), expected: undefined, value: key },
-  ];
-  try {
-    await changeWithin(
-      request.platform,
-      subscriptionsTotal(request.tenant),
-      changes,
-      [auditOf(request, 'Subscription created', subscription)],
-      [boundOfSource(checked)],
-    );
-  } catch (error) {
-    if (isChangedMeanwhile(error)) throw duplicate;
-    throw error;
-  }
+  const key = await createSubscription(recordPorts(request), userOf(request), subscription);
   try {
     // A deletion of the object looks for subscriptions once it is gone, and may have done so before this one was there.
     await requireSource(request, subscription.source);
   } catch (error) {
-    await removeAll(request, [{ key, one: subscription }]).catch((failure: unknown) => {
-      // Gone already.
-      if (!isChangedMeanwhile(failure)) throw failure;
-    });
+    await removeSubscription(recordPorts(request), userOf(request), subscription.id);
     throw error;
   }
   await request.platform.notifications.subscriptionChanged(request.tenant, key);
@@ -249,15 +171,9 @@ async function post(request: ApiRequest): Promise<Answer> {
   return created('subscription', shown, `${request.baseUrl}${PATH}/${subscription.id}`);
 }
 
-/** Which ones a list or a deletion is about. */
-interface Selection {
-  readonly contexts: readonly NotificationContext[];
-  readonly source: string | undefined;
-  readonly subscription: string | undefined;
-  readonly typeFilter: string | undefined;
-}
+const userOf = ({ tenant, principal }: ApiRequest): SubscriptionUser => ({ tenant, user: principal.userName });
 
-function selectionOf(request: ApiRequest): Selection {
+function selectionOf(request: ApiRequest): SubscriptionSelection {
   const { query } = request;
   const source = query.text('source');
   const context = query.text('context') as NotificationContext | undefined;
@@ -265,39 +181,12 @@ function selectionOf(request: ApiRequest): Selection {
   return { contexts, source, subscription: query.text('subscription'), typeFilter: query.text('typeFilter') };
 }
 
-/** By context, source and name. They are read a step at a time: there may be one for each device. */
-async function* selected(
-  request: ApiRequest,
-  { contexts, source, subscription, typeFilter }: Selection,
-): AsyncGenerator<Stored> {
-  if (source !== undefined && (!isEntityId(source) || !contexts.includes('mo'))) return;
-  for (const context of contexts) {
-    const prefix = contextPrefix(context, source);
-    for (let after: string | undefined; ; ) {
-      const rows: StoredRecord[] = await request.platform.documents.list(
-        NOTIFICATION_SUBSCRIPTIONS,
-        request.tenant,
-        prefix,
-        { limit: STEP, ...(after === undefined ? {} : { after }) },
-      );
-      for (const { id, value } of rows) {
-        const one = JSON.parse(value) as NotificationSubscription;
-        if (subscription !== undefined && one.subscription !== subscription) continue;
-        if (typeFilter !== undefined && one.subscriptionFilter?.typeFilter !== typeFilter) continue;
-        yield { key: id, one };
-      }
-      if (rows.length < STEP) break;
-      after = rows[rows.length - 1].id;
-    }
-  }
-}
-
 async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const shown: NotificationSubscription[] = [];
   const end = page.offset + page.size;
   let count = 0;
-  for await (const { one } of selected(request, selectionOf(request))) {
+  for await (const { one } of selectedSubscriptions(request.platform, request.tenant, selectionOf(request))) {
     if (count >= page.offset && count < end) shown.push(one);
     count += 1;
     if (count > end && !page.wantsTotal) break;
@@ -310,39 +199,18 @@ async function list(request: ApiRequest): Promise<Answer> {
   );
 }
 
-/** @throws PlatformError 404. */
-async function load(request: ApiRequest): Promise<Stored> {
-  const { id } = request.params;
-  const key = isEntityId(id)
-    ? await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, idKey(id))
-    : undefined;
-  const stored =
-    key === undefined ? undefined : await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key);
-  if (key === undefined || stored === undefined) throw new PlatformError('notifications/not-found', { id });
-  return { key, one: JSON.parse(stored) as NotificationSubscription };
-}
-
 async function get(request: ApiRequest): Promise<Answer> {
-  const [shown] = await textsOf(request, [(await load(request)).one]);
+  const { id } = request.params;
+  const stored = await readSubscription(request.platform, request.tenant, id);
+  if (stored === undefined) throw new PlatformError('notifications/not-found', { id });
+  const [shown] = await textsOf(request, [stored.one]);
   return found('subscription', shown);
 }
 
-/** Subscriptions never change: one that is not as expected is gone, or another of its name. */
-async function removeAll(request: ApiRequest, subscriptions: readonly Stored[]): Promise<void> {
-  const changes = subscriptions.flatMap(({ key, one }): RecordChange[] => [
-    { collection: NOTIFICATION_SUBSCRIPTIONS, id: key, expected: JSON.stringify(one), value: undefined },
-    { collection: NOTIFICATION_SUBSCRIPTIONS, id: idKey(one.id), expected: key, value: undefined },
-  ]);
-  await changeWithin(
-    request.platform,
-    subscriptionsTotal(request.tenant),
-    changes,
-    subscriptions.map(({ one }) => auditOf(request, 'Subscription deleted', one)),
-  );
-}
-
 async function remove(request: ApiRequest): Promise<Answer> {
-  await retried(request.platform, async () => removeAll(request, [await load(request)]));
+  const { id } = request.params;
+  if (!(await removeSubscription(recordPorts(request), userOf(request), id)))
+    throw new PlatformError('notifications/not-found', { id });
   return NO_CONTENT;
 }
 
@@ -355,18 +223,7 @@ async function removeSelected(request: ApiRequest): Promise<Answer> {
   if (context === 'tenant' && source !== undefined)
     throw invalid('source', source, 'nothing when the context is tenant');
   const { contexts } = selectionOf(request);
-  const selection: Selection = { contexts, source, subscription: undefined, typeFilter: undefined };
-  for (let isDone = false; !isDone; ) {
-    const some: Stored[] = [];
-    for await (const one of selected(request, selection)) if (some.push(one) >= DELETED_AT_ONCE) break;
-    isDone = some.length < DELETED_AT_ONCE;
-    try {
-      if (some.length > 0) await removeAll(request, some);
-    } catch (error) {
-      if (!isChangedMeanwhile(error)) throw error;
-      isDone = false;
-    }
-  }
+  await removeSubscriptions(recordPorts(request), userOf(request), contexts, source);
   return NO_CONTENT;
 }
 

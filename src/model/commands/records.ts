@@ -57,6 +57,9 @@ export interface RecordsChange {
   readonly totals?: readonly RecordsTotal[];
 }
 
+/** Audit records that one command can write. */
+export const AUDITS_MAX = 16;
+
 /** What is written into the audit log (docs/spec/audit.md). `changes` are of the `changes[]` of the entity. */
 export interface AuditEntry {
   readonly type: string;
