@@ -123,6 +123,17 @@ export async function changeRecords(
   });
 }
 
+/** As `changeRecords`. @returns false when another writer was faster; then nothing is changed. */
+export async function tryChange(...change: Parameters<typeof changeRecords>): Promise<boolean> {
+  try {
+    await changeRecords(...change);
+    return true;
+  } catch (error) {
+    if (!isChangedMeanwhile(error)) throw error;
+    return false;
+  }
+}
+
 /**
  * Reads one record, lets `decide` make the next text (undefined deletes) and stores it; again when another writer
  * changed it meanwhile. `decide` may throw PlatformError to refuse. @returns what was stored.

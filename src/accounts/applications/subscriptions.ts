@@ -9,7 +9,7 @@ import type { Principal } from '../../model/access/principal.ts';
 import { ROLES } from '../../model/access/roles.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
 import type { StoredApplication, StoredSubscription } from '../../model/entities/application.ts';
-import { changeRecords, isChangedMeanwhile, readRecord, retried } from '../../records/records.ts';
+import { changeRecords, readRecord, retried, tryChange } from '../../records/records.ts';
 import type { Tenant } from '../tenants/tenants.ts';
 import type { ApplicationParts } from './applications.ts';
 import { subscribed, unsubscribed, waitingRoles } from './service-users.ts';
@@ -47,17 +47,8 @@ export async function subscribe(
   const value: StoredSubscription = { application: id, since: formatTime(parts.now()), trusted, ...granted };
   if ((await readRecord(parts, tenant.number, 'subscription', id)) !== undefined) throw duplicate(tenant, id);
   const change = { collection: 'subscription' as const, id, expected: undefined, value: JSON.stringify(value) };
-  try {
-    await changeRecords(
-      parts,
-      tenant.number,
-      [change],
-      [auditOf(by, 'Application subscribed', application.name ?? id)],
-    );
-  } catch (error) {
-    if (isChangedMeanwhile(error)) throw duplicate(tenant, id);
-    throw error;
-  }
+  const audit = auditOf(by, 'Application subscribed', application.name ?? id);
+  if (!(await tryChange(parts, tenant.number, [change], [audit]))) throw duplicate(tenant, id);
   await subscribed(parts, by, tenant, id);
 }
 

@@ -6,7 +6,7 @@ import { hkdfSync, randomBytes } from 'node:crypto';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
-import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
+import { tryChange } from '../../records/records.ts';
 
 const KEY_BYTES = 32;
 const RECORD = 'login';
@@ -47,13 +47,7 @@ export class SigningKey {
   /** Two nodes that make one at once: the first stays. */
   async #make(): Promise<Uint8Array> {
     const value = JSON.stringify({ key: randomBytes(KEY_BYTES).toString('base64') });
-    try {
-      await changeRecords(this.#options, SERVER_WIDE, [
-        { collection: 'signingKey', id: RECORD, expected: undefined, value },
-      ]);
-    } catch (error) {
-      if (!isChangedMeanwhile(error)) throw error;
-    }
+    await tryChange(this.#options, SERVER_WIDE, [{ collection: 'signingKey', id: RECORD, expected: undefined, value }]);
     const key = await this.#stored();
     if (key === undefined) throw new Error('the signing key was stored but is not there');
     return key;

@@ -19,7 +19,7 @@ import { principalOf } from '../users/effective-rights.ts';
 import { isActive, isAdmitted, suspendedError } from '../tenants/tenants.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import type { SigningKey } from './signing-key.ts';
-import { changeRecords, isChangedMeanwhile, retried } from '../../records/records.ts';
+import { changeRecords, retried, tryChange } from '../../records/records.ts';
 
 /** 2 weeks: cookies and access tokens. Options may shorten it down to the minimum. */
 export const TOKEN_SECONDS = 1_209_600;
@@ -200,17 +200,13 @@ export class Tokens {
     const expected = await this.#options.documents.get('tokenRevocation', tenantNumber, ALL_USERS);
     const value = JSON.stringify({ generation: generationOf(expected) + 1 });
     const activity = 'All users logged out';
-    try {
-      await changeRecords(
-        this.#options,
-        tenantNumber,
-        [{ collection: 'tokenRevocation', id: ALL_USERS, expected, value }],
-        [{ type: 'User', activity, text: `${activity}: the tokens of all users of the tenant have ended`, ...by }],
-      );
-    } catch (error) {
-      // Another request has done it since this was asked for.
-      if (!isChangedMeanwhile(error)) throw error;
-    }
+    // False: another request has done it since this was asked for.
+    await tryChange(
+      this.#options,
+      tenantNumber,
+      [{ collection: 'tokenRevocation', id: ALL_USERS, expected, value }],
+      [{ type: 'User', activity, text: `${activity}: the tokens of all users of the tenant have ended`, ...by }],
+    );
   }
 
   async #verified(token: string): Promise<Claims | undefined> {

@@ -14,7 +14,7 @@ import type { ManagedObjectCreate } from '../../model/commands/entities.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { groupNamed } from '../../history/devices.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import { changeRecords, isChangedMeanwhile, retried } from '../../records/records.ts';
+import { changeRecords, retried, tryChange } from '../../records/records.ts';
 
 /** Records `g\n<parent>\n<hash of the name>` with the id of a group that is being made. */
 const CLAIMS = 'bulkRegistration';
@@ -113,12 +113,8 @@ export class DeviceGroups {
   }
 
   async #endClaim(tenant: number, { key, value }: Claim): Promise<void> {
-    try {
-      await changeRecords(this.#parts, tenant, [{ collection: CLAIMS, id: key, expected: value, value: undefined }]);
-    } catch (error) {
-      // Another import with the same claim was faster.
-      if (!isChangedMeanwhile(error)) throw error;
-    }
+    // False: another import with the same claim was faster.
+    await tryChange(this.#parts, tenant, [{ collection: CLAIMS, id: key, expected: value, value: undefined }]);
   }
 
   async #command(kind: CommandKind, tenant: number, key: ActorKey, body: object): Promise<void> {

@@ -39,7 +39,7 @@ import { TOKEN_POLICY, optionKey } from '../options/options.ts';
 import type { PasswordHashes } from '../passwords/hashes.ts';
 import { isSameSecret } from '../login/tokens.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
-import { changeRecords, isChangedMeanwhile, retried } from '../../records/records.ts';
+import { changeRecords, retried, tryChange } from '../../records/records.ts';
 
 /** Requests of one tenant that are listed. */
 const REQUESTS_MAX = 100_000;
@@ -90,19 +90,11 @@ export class DeviceRegistration {
     };
     const duplicate = new PlatformError('devicecontrol/request-duplicate', { id });
     if ((await this.#read(id)) !== undefined) throw duplicate;
-    try {
-      await changeRecords(
-        this.#parts,
-        REQUESTS_TENANT,
-        [
-          { collection: REQUESTS, id: requestKey(id), expected: undefined, value: JSON.stringify(request) },
-          { collection: REQUESTS, id: tenantKey(tenant, id), expected: undefined, value: '1' },
-        ],
-        [auditOf(request, 'created', by)],
-      );
-    } catch (error) {
-      throw isChangedMeanwhile(error) ? duplicate : error;
-    }
+    const changes: RecordChange[] = [
+      { collection: REQUESTS, id: requestKey(id), expected: undefined, value: JSON.stringify(request) },
+      { collection: REQUESTS, id: tenantKey(tenant, id), expected: undefined, value: '1' },
+    ];
+    if (!(await tryChange(this.#parts, REQUESTS_TENANT, changes, [auditOf(request, 'created', by)]))) throw duplicate;
     return request;
   }
 
@@ -375,11 +367,7 @@ export class DeviceRegistration {
     const id = joinKey(tenant, userName);
     const expected = await this.#parts.documents.get(REQUESTS, REQUESTS_TENANT, id);
     if (expected === undefined) return;
-    try {
-      await changeRecords(this.#parts, REQUESTS_TENANT, [{ collection: REQUESTS, id, expected, value: undefined }]);
-    } catch (error) {
-      if (!isChangedMeanwhile(error)) throw error;
-    }
+    await tryChange(this.#parts, REQUESTS_TENANT, [{ collection: REQUESTS, id, expected, value: undefined }]);
   }
 
   async #issue(request: StoredDeviceRequest, expected: string, tenantId: string): Promise<DeviceCredentials> {

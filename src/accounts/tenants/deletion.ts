@@ -23,7 +23,7 @@ import { actorOfDocument } from '../../model/commands/document-routing.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
-import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
+import { tryChange } from '../../records/records.ts';
 
 export const DELETION_PREFIX = 'tenant-deletion/';
 export const deletionKey = (number: number): string => `${DELETION_PREFIX}${number}`;
@@ -271,12 +271,8 @@ export class TenantDeletion {
 
   /** Records of the whole server. */
   async #changeRecords(changes: readonly RecordChange[]): Promise<void> {
-    try {
-      await changeRecords(this.#options, SERVER_WIDE, changes);
-    } catch (error) {
-      // The tenant was made ready meanwhile, a device asked, or another node had the same step: the next look sees.
-      if (!isChangedMeanwhile(error)) throw error;
-    }
+    // False: the tenant was made ready meanwhile, a device asked, or another node had the same step. The next look sees.
+    await tryChange(this.#options, SERVER_WIDE, changes);
   }
 
   #request(

@@ -21,7 +21,7 @@ import { isAnyUsage } from '../../history/usage.ts';
 import type { DayRange } from '../../history/usage.ts';
 import { usageReport } from './usage-report.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
-import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
+import { changeRecords, isChangedMeanwhile, tryChange } from '../../records/records.ts';
 
 export const STATISTICS_FILES = 'statisticsFile';
 /** Files of each type that are kept; the oldest goes. */
@@ -230,14 +230,10 @@ export class StatisticsFiles {
   async #removeOldest(type: StoredStatisticsFile['type']): Promise<void> {
     const files = (await this.list()).filter((file) => file.type === type);
     for (const file of files.slice(type === 'REAL' ? REAL_FILES_MAX : TEST_FILES_MAX)) {
-      try {
-        await changeRecords(this.#options, SERVER_WIDE, [
-          { collection: STATISTICS_FILES, id: file.id, expected: JSON.stringify(file), value: undefined },
-        ]);
-      } catch (error) {
-        // Another request, which made a file at the same time, was faster.
-        if (!isChangedMeanwhile(error)) throw error;
-      }
+      // False: another request, which made a file at the same time, was faster.
+      await tryChange(this.#options, SERVER_WIDE, [
+        { collection: STATISTICS_FILES, id: file.id, expected: JSON.stringify(file), value: undefined },
+      ]);
       await this.#options.blobs.remove(file.blob);
     }
   }

@@ -23,7 +23,7 @@ import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { PROCESSING_MODE, isNotified } from '../../model/commands/processing-mode.ts';
 import type { Job, JobPage } from '../../pacing/tenant-jobs.ts';
 import { describeFilter } from '../runtime/command-audit.ts';
-import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
+import { tryChange } from '../../records/records.ts';
 
 const KINDS = {
   events: COMMAND.EVENT_DELETE,
@@ -290,10 +290,8 @@ export class DataDeletion {
     const { commands } = this.#options;
     // Beyond the journal's bound, as what it is about was acknowledged.
     const ports = { commands: { request: commands.requestBeyondBound.bind(commands) }, now: Date.now };
-    await changeRecords(ports, tenant, [change], audits).catch((error: unknown) => {
-      // It was recorded before a crash, another node has carried it on, or the tenant is gone.
-      if (!isChangedMeanwhile(error)) throw error;
-    });
+    // False: it was recorded before a crash, another node has carried it on, or the tenant was deleted.
+    await tryChange(ports, tenant, [change], audits);
   }
 
   /**

@@ -14,7 +14,7 @@ import { TenantJobs } from '../../pacing/tenant-jobs.ts';
 import type { JobPage, TenantJobsOptions } from '../../pacing/tenant-jobs.ts';
 import { BULK_CHANGE_PREFIX, alarmsToChange } from '../../history/alarm-selection.ts';
 import type { BulkAlarmChange } from '../../history/alarm-selection.ts';
-import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
+import { tryChange } from '../../records/records.ts';
 
 /** Alarms of a step. */
 const PAGE_SIZE = 1_000;
@@ -62,12 +62,8 @@ export class BulkAlarmChanges {
     }
     const isDone = rows.length < PAGE_SIZE;
     const value = isDone ? undefined : JSON.stringify({ ...change, after: Number(rows[rows.length - 1].id) });
-    await changeRecords(this.#options, tenant, [{ collection: 'job', id, expected: text, value }]).catch(
-      (error: unknown) => {
-        // Another node has carried it on: in a cluster the owner may have changed.
-        if (!isChangedMeanwhile(error)) throw error;
-      },
-    );
+    // False: another node has carried it on, since in a cluster the owner may have changed.
+    await tryChange(this.#options, tenant, [{ collection: 'job', id, expected: text, value }]);
     return 'more';
   }
 

@@ -33,6 +33,9 @@ export interface Kept {
   changing: Promise<void> | undefined;
 }
 
+/** Of the removal of a subscriber whose position another writer moves each time. */
+const REMOVAL_TRIES_MAX = 10;
+
 export interface SubscriberRecordsOptions {
   readonly documents: Pick<DocumentReader, 'get' | 'list'>;
   /** Stores records with compare and set; rejects with PlatformError `general/changed-meanwhile`. */
@@ -116,14 +119,15 @@ export class SubscriberRecords {
 
   async remove({ tenant, topic }: TopicRef, kept: Kept): Promise<void> {
     const id = subscriberKey(topic, kept.subscriber.name);
-    while (kept.stored !== undefined) {
+    for (let tries = 1; kept.stored !== undefined; tries += 1) {
       try {
         await this.#options.change(tenant, [
           { collection: TOPIC_SUBSCRIBERS, id, expected: kept.stored, value: undefined },
         ]);
         return;
       } catch (error) {
-        if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+        const isChanged = error instanceof PlatformError && error.code === 'general/changed-meanwhile';
+        if (!isChanged || tries >= REMOVAL_TRIES_MAX) throw error;
         // Its position was written down meanwhile.
         kept.stored = await this.#options.documents.get(TOPIC_SUBSCRIBERS, tenant, id);
       }

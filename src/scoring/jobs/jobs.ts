@@ -2,14 +2,7 @@
 import type { RecordChange } from '../../model/commands/records.ts';
 import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
 import { PlatformError } from '../../model/errors.ts';
-import {
-  changeRecords,
-  isChangedMeanwhile,
-  listRecords,
-  readRecord,
-  type RecordReader,
-  retried,
-} from '../../records/records.ts';
+import { changeRecords, listRecords, readRecord, type RecordReader, retried } from '../../records/records.ts';
 import type { Asker } from '../asker.ts';
 import { JOBS_MAX, SCORING_LIMIT } from '../limits.ts';
 import type { RecordParts } from '../records.ts';
@@ -155,16 +148,13 @@ export async function removeJob(parts: RecordParts, { tenant, user }: Asker, tex
 /** @param job marked as deleted; several may do so at the same time */
 export async function finishRemoval(parts: RecordParts, tenant: number, job: StoredJob): Promise<void> {
   const { jobId, jobName, user: creator, deletedBy: user = creator } = job;
-  for (;;) {
+  // Again where a run has ended meanwhile.
+  const removeSome = async (): Promise<boolean> => {
     const runs = (await listRecords(parts, tenant, SCORING_RECORDS, runPrefix(jobId))).slice(0, RUNS_AT_ONCE);
-    if (runs.length === 0) break;
-    try {
-      await removeRuns(parts, tenant, runs);
-    } catch (error) {
-      // A run has ended meanwhile.
-      if (!isChangedMeanwhile(error)) throw error;
-    }
-  }
+    if (runs.length > 0) await removeRuns(parts, tenant, runs);
+    return runs.length > 0;
+  };
+  while (await retried(parts, removeSome));
   const audit = { type: 'Scoring', activity: 'Job deleted', text: `Job deleted: ${jobId}, ${jobName}`, user };
   await retried(parts, async () => {
     const id = jobRecordId(jobId);
