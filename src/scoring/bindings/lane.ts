@@ -122,7 +122,7 @@ export class Lane {
   }
 
   #pumpIn(ms: number): void {
-    const wait = Math.max(ms, this.#retryAt - this.#options.clock());
+    const wait = Math.max(0, ms, this.#retryAt - this.#options.clock());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#pump(true);
