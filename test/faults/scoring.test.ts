@@ -143,7 +143,8 @@ t.test('uploads, jobs and trainings', async (t) => {
     const texts = jobExecutionStatusMessage.filter((text) => !/ left out, from /.test(text));
     t.same(texts, ['The server ended while the job was running.']);
   }
-  const done = runs.find(({ jobExecutionStatus }) => jobExecutionStatus === 'Success');
+  // On a slow machine each one may warn of times that it left out.
+  const done = runs.find(({ jobExecutionStatus: status }) => status === 'Success' || status === 'Warning');
   const found = await read<{ inferenceCollection: { deviceId: string }[] }>(
     `${SCORING}/job/${jobId}/history/${done?.jobExecutionNumber}/inferences`,
   );
