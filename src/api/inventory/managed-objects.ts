@@ -28,6 +28,7 @@ import { requireXId, sentXId } from '../../smartrest/custom/collection.ts';
 import { requireTemplates } from '../../smartrest/one/collection.ts';
 import { collectionIds, requireRoomForCollection, X_ID_TYPE } from '../../smartrest/custom/collection-shares.ts';
 import { externalIdKey } from '../../model/entities/external-id.ts';
+import { withBothMarkers } from '../../model/entities/agent-marker.ts';
 import * as schemas from '../../model/entities/body-schemas.ts';
 
 /** How often, and with which pause, a new object is looked for whose external ID is there. */
@@ -91,7 +92,7 @@ export async function createdManagedObject(
   withText: boolean,
 ): Promise<Answer> {
   if (!isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode))
-    return notStored('managedObject', withText ? unstoredText(splitMembers(doc)) : '');
+    return notStored('managedObject', withText ? unstoredText(withBothMarkers(splitMembers(doc))) : '');
   return created(
     'managedObject',
     withText ? await managedObjectText(request, id, doc, { isNew: true }) : '',
@@ -144,17 +145,20 @@ async function post(request: ApiRequest): Promise<Answer> {
   const xid = sentXId(request.members());
   if (xid !== undefined && isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode))
     return createdManagedObject(request, await createCollection(request, xid), request.wantsBody);
-  // The first device of a user that was registered for a group joins it (docs/spec/device-registration.md#credentials).
+  const makesDevice = isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode) && request.members().has('c8y_IsDevice');
+  const made = makesDevice ? await createDevice(request) : await createManagedObject(request);
+  return createdManagedObject(request, made, request.wantsBody);
+}
+
+/** The first device of a user that was registered for a group joins it (docs/spec/device-registration.md#credentials). */
+async function createDevice(request: ApiRequest): Promise<{ id: string; doc: string }> {
   const registration = new DeviceRegistration(request.platform);
   const { userName } = request.principal;
-  const makesDevice = isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode) && request.members().has('c8y_IsDevice');
-  const group = makesDevice ? await registration.groupToJoin(request.tenant, userName) : undefined;
-  const made = await createManagedObject(
-    request,
-    group === undefined ? {} : { parent: { id: group, kind: 'childAssets' } },
-  );
-  if (group !== undefined) await registration.joined(request.tenant, userName);
-  return createdManagedObject(request, made, request.wantsBody);
+  const group = await registration.groupToJoin(request.tenant, userName);
+  if (group === undefined) return createManagedObject(request);
+  const made = await createManagedObject(request, { parent: { id: group, kind: 'childAssets' } });
+  await registration.joined(request.tenant, userName);
+  return made;
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
@@ -179,7 +183,10 @@ async function put(request: ApiRequest): Promise<Answer> {
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_UPDATE, Number(id), body);
   if (!request.wantsBody) return found('managedObject', '');
   const isStored = isStoredAs(COMMAND.MANAGED_OBJECT_UPDATE, request.mode);
-  return found('managedObject', isStored ? await managedObjectText(request, id, doc) : unstoredText(splitMembers(doc)));
+  return found(
+    'managedObject',
+    isStored ? await managedObjectText(request, id, doc) : unstoredText(withBothMarkers(splitMembers(doc))),
+  );
 }
 
 /**

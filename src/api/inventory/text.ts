@@ -210,6 +210,16 @@ export async function linkCollections(
   return found;
 }
 
+/** The collections of links of an object that was made just now, where no parents are asked for. */
+function emptyCollections(self: string, { counts }: LinkOptions): ReadonlyMap<string, string> {
+  const collections = new Map<string, string>();
+  const url = quote(`${self}/`).slice(0, -1);
+  for (const kind of CHILD_KINDS)
+    collections.set(kind, `{${counts ? '"count":0,' : ''}"references":[],"self":${url}${kind}"}`);
+  for (const name of Object.values(PARENTS_OF_KIND)) collections.set(name, `{"references":[],"self":${url}${name}"}`);
+  return collections;
+}
+
 /** @param doc as stored. */
 export async function managedObjectText(
   request: ViewRequest,
@@ -217,6 +227,11 @@ export async function managedObjectText(
   doc: string,
   known: Known = {},
 ): Promise<string> {
+  const options = optionsOf(request);
+  if (known.isNew === true && !options.parents && !options.groups) {
+    const self = managedObjectUrl(request, id);
+    return entityText(self, id, withBothMarkers(splitMembers(doc)), emptyCollections(self, options));
+  }
   const [text] = await managedObjectTexts(request, [{ entityId: id, doc }], new PageBudget(request), known);
   return text;
 }

@@ -22,6 +22,10 @@ t.test('create, read, change, delete', async (t) => {
   for (const name of ['childDevices', 'childAdditions', 'deviceParents', 'assetParents', 'additionParents'])
     t.ok(created.json[name], name);
   t.equal((await api.call('GET', `${PATH}/${id}/`)).text, created.text);
+  for (const query of ['?withChildrenCount=true', '?withChildrenCount=true&withChildren=false', '?withParents=true']) {
+    const { text, json } = await api.call('POST', `${PATH}${query}`, { body });
+    t.equal((await api.call('GET', `${PATH}/${json.id}${query}`)).text, text, query);
+  }
   const changed = await api.call('PUT', `${PATH}/${id}`, {
     body: { name: 'new', c8y_IsDevice: null, owner: 'other', lastUpdated: 'x' },
   });
@@ -241,6 +245,11 @@ t.test('an agent has its marker under both names', async (t) => {
   }
   const { text } = await api.call('GET', `${PATH}/1`);
   t.match(text, `"name":"a","${primary}":{"a":1},"${branded}":{"a":1},"last":1`, 'in its place');
+  const headers = { 'x-platform-processing-mode': 'TRANSIENT' };
+  const made = await api.call('POST', PATH, { body: { [branded]: {} }, headers });
+  t.match(made.json, { id: null, [primary]: {}, [branded]: {} }, 'also where it is not stored');
+  const changed = await api.call('PUT', `${PATH}/1`, { body: { name: 'b' }, headers });
+  t.match(changed.json, { id: null, [primary]: { a: 1 }, [branded]: { a: 1 } });
 });
 
 t.test('many links in one body are one command, and each child is there once', async (t) => {
