@@ -6,8 +6,6 @@ import type { PredictionCounts } from '../protocol.ts';
 const CLASSES_MAX = 1_000;
 const FURTHER = 'others';
 
-export const NO_PREDICTIONS: PredictionCounts = { classes: [], numbers: new Float64Array() };
-
 export class CountedPredictions {
   readonly #classes = new Map<string, number>();
   readonly #numbers: number[] = [];

@@ -46,8 +46,6 @@ const SERVER_KEPT = [
   ALARMS_FRAGMENT,
 ];
 
-export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
-
 /** Members that describe the content of an object: changed with it only (docs/spec/binaries.md#objects). */
 const OF_CONTENT = ['c8y_IsBinary', 'length', 'contentType'];
 
