@@ -145,8 +145,8 @@ export class DataDeletion {
   }
 
   /**
-   * Ends a job that the store fails at again and again, or surely would, and says so in the tenant's audit log; what is
-   * left of the data stays.
+   * Ends a job that the store fails at again and again, or surely would, and says so in the tenant's audit log; the
+   * rest of the data stays.
    * @returns false while it is to be tried again: when the store is away, its disk full, or it has not failed so often.
    */
   async giveUp(tenant: number, { id, value: text }: Job, error: unknown, failures: number): Promise<boolean> {

@@ -51,8 +51,8 @@ export class DeviceObjects {
 
   /**
    * By which right a connection of the user may be that of the object. Asked whenever one opens an object that exists:
-   * its client ID may have been bound to it after CONNECT. Inventory roles have no say. Within `known.decide`. @returns undefined when there is no
-   * such object, or not yet.
+   * its client ID may have been bound to it after CONNECT. Inventory roles have no say. Within `known.decide`. @returns undefined while there is
+   * not such an object.
    */
   mayOpen(user: Principal, source: number): OpeningRight | undefined {
     const doc = this.known.get('managedObject', user.tenantNumber, String(source));

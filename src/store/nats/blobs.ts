@@ -1,7 +1,7 @@
 /**
  * Large content in a JetStream object store: written in the form of NATS' own clients, so that `nats object` shows and
- * reads it, but with code of this project, which holds one piece in memory, reads ranges and says when there is no
- * space. See docs/internals/nats.md.
+ * reads it, but with code of this project, which holds one piece in memory, reads ranges and says when space is
+ * used up. See docs/internals/nats.md.
  */
 import { createHash } from 'node:crypto';
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
