@@ -4,8 +4,8 @@ import type { BytesReader, HistoryReader, HistoryStatement, QueryAsker } from '.
 
 /** Devices whose values are counted in one query. */
 const DEVICES_COUNTED = 1_000;
-/** Values that one query reads: 8 MB. */
-const VALUES_AT_ONCE = 250_000;
+/** Values that one query reads, 2 MB: a longer one holds up the writes of the engine beside it. */
+const VALUES_AT_ONCE = 60_000;
 /** Against the values that were counted: measurements may come between the counting and the reading. */
 const GROWTH_MAX = 2;
 
@@ -37,13 +37,16 @@ const RANGE =
   'AND time < fromUnixTimestamp64Milli({to:Int64}) AND series IN ({series:Array(String)}) ' +
   'AND (fragment IN ({types:Array(String)}) OR type IN ({types:Array(String)}))';
 
+/** A job is not waited for: the other threads of the engine stay with writes and with queries that are. */
+const ONE_THREAD = 'SETTINGS max_threads = 1';
+
 const place = (column: string, names: string): string =>
   `toUInt16(transform(${column}, {${names}:Array(String)}, {${names}Places:Array(UInt16)}, toUInt16(0)))`;
 
 const ROWS =
   `SELECT source, toUnixTimestamp64Milli(time), ${place('fragment', 'types')}, ${place('type', 'types')}, ` +
   `${place('series', 'series')}, toUInt16(0), value FROM measurements WHERE ${RANGE} ` +
-  'ORDER BY source, time, id, part LIMIT {valuesMax:UInt32} BY source';
+  `ORDER BY source, time, id, part LIMIT {valuesMax:UInt32} BY source ${ONE_THREAD}`;
 
 /** Values of devices, in the order of the devices: ids ascending. */
 export async function* valuesOf(
@@ -81,7 +84,7 @@ async function countValues(
   devices: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const statement: HistoryStatement = {
-    sql: `SELECT toString(source) AS sourceId, count() AS count FROM measurements WHERE ${RANGE} GROUP BY source`,
+    sql: `SELECT toString(source) AS sourceId, count() AS count FROM measurements WHERE ${RANGE} GROUP BY source ${ONE_THREAD}`,
     params: { ...params, sources: devices.map(Number) },
     tables: ['measurements'],
     tenant: asker.tenant,

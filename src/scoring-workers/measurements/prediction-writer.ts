@@ -159,7 +159,7 @@ export class PredictionWriter {
     return at;
   }
 
-  /** Texts and numbers are measured only near a bound. @returns false where there is no room */
+  /** Measures texts and numbers only near a bound. @returns false for a record that does not fit */
   #makeRoom(): boolean {
     const free = Math.min(PREDICTION_BYTES_MAX, PREDICTIONS_BYTES_MAX - this.#used);
     let bytes = this.#bytesOf(lengthMax);

@@ -19,6 +19,7 @@ import {
 } from '../limits.ts';
 import { loadModel, modelInformation } from '../records.ts';
 import { dataWindow, pathOf } from './configuration.ts';
+import { giveWay } from './give-way.ts';
 import { PAGE_RECORDS, type PagePart, Pages } from './pages.ts';
 import { type Slice, slicesOf } from './slices.ts';
 import type { StoredJob, StoredRun } from './stored.ts';
@@ -148,9 +149,6 @@ async function devicesOf({ documents, history }: ExecutionParts, tenant: number,
   }
 }
 
-/** Slices that are scored at the same time: one is read while another one is written. */
-const SLICES_AT_ONCE = 2;
-
 /** What is known of a device whose results come in several parts. */
 interface OpenDevice {
   readonly deviceId: string;
@@ -263,23 +261,15 @@ class Execution {
     }
   }
 
-  /** Answers of all models to each slice, in the order of the slices. */
+  /** Answers of all models to each slice, one after the other: a job leaves the other threads to what is waited for. */
   async *#answers(slices: Iterable<Slice>): AsyncGenerator<readonly ValuesAnswer[]> {
-    const running: Promise<readonly ValuesAnswer[]>[] = [];
-    try {
-      for (const slice of slices) {
-        this.#signal.throwIfAborted();
-        const before = this.#records;
-        const result = Promise.all(this.#models.map((model) => this.#score(model, slice, before)));
-        // Awaited below, in its turn.
-        result.catch(() => undefined);
-        running.push(result);
-        this.#records += slice.records;
-        if (running.length >= SLICES_AT_ONCE) yield await (running.shift() as Promise<readonly ValuesAnswer[]>);
-      }
-      while (running.length > 0) yield await (running.shift() as Promise<readonly ValuesAnswer[]>);
-    } finally {
-      await Promise.allSettled(running);
+    for (const slice of slices) {
+      this.#signal.throwIfAborted();
+      const before = this.#records;
+      this.#records += slice.records;
+      const begun = performance.now();
+      yield await Promise.all(this.#models.map((model) => this.#score(model, slice, before)));
+      await giveWay(performance.now() - begun);
     }
   }
 
