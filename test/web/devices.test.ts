@@ -143,8 +143,8 @@ t.test('each way of a search shows what it has found, texts last', async (t) => 
   answer('pump*', { managedObjects: [{ id: '7' }] });
   await untilTurn('a part', () => shown.length === 1);
   t.same(shown, [['7']], 'a slow way keeps none back');
-  await untilTurn('the request for texts', () => answers.length === 3);
   answer('c8y_Serial');
+  await untilTurn('the request for texts', () => answers.length === 3);
   answer('text=pump', { managedObjects: [{ id: '7' }, { id: '8' }] });
   t.same(
     (await search).map(({ id }) => id),

@@ -13,8 +13,6 @@ import { FormFault } from '../../parts/states.tsx';
 import { words as searchWords } from './text.ts';
 
 const EACH_MAX = 8;
-/** Texts of whole objects take the longest: they are asked for when the other ways have not found enough by then. */
-const TEXT_MS = 100;
 const SERIAL_TYPE = 'c8y_Serial';
 
 interface Found {
@@ -59,8 +57,6 @@ async function bySerial(text: string, signal: AbortSignal): Promise<Found[]> {
   return response.ok && id !== undefined ? one(id, signal) : [];
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 /**
  * All ways of finding, the most certain way first, and the same object once.
  * @param show gets what is found so far with each answer that has something.
@@ -77,14 +73,13 @@ export async function searchDevices(
     ways[place] = await way;
     if (ways[place].length > 0) show(all());
   };
-  const certain = Promise.all([
+  await Promise.all([
     /^\d+$/.test(text) && take(0, one(text, signal)),
     take(1, bySerial(text, signal)),
     take(2, listed({ q: `$filter=name eq ${quoted(`${text}*`)}` }, signal)),
   ]);
-  await Promise.race([certain, pause(TEXT_MS)]);
-  const byText = ways.flat().length < EACH_MAX && take(3, listed({ text, fragmentType: 'c8y_IsDevice' }, signal));
-  await Promise.all([certain, byText]);
+  // Texts of whole objects take the longest, and beside the others would make them slower.
+  if (ways.flat().length < EACH_MAX) await take(3, listed({ text, fragmentType: 'c8y_IsDevice' }, signal));
   return all();
 }
 
