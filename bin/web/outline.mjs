@@ -9,7 +9,7 @@ const SPECIFIER = 'world-outline';
 const PER_DEGREE = 10;
 const TURN = 360 * PER_DEGREE;
 /** A point whose triangle with its neighbours is smaller changes nothing that can be seen. Tenths of a degree, squared. */
-const TRIANGLE_MIN = 25;
+const TRIANGLE_MIN = 50;
 const CORNERS_MIN = 3;
 
 const triangle = ([ax, ay], [bx, by], [cx, cy]) => Math.abs((bx - ax) * (cy - ay) - (cx - ax) * (by - ay)) / 2;
