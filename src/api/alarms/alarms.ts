@@ -4,7 +4,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AlarmCreate, AlarmUpdate } from '../../model/commands/entities.ts';
 import type { PrefixBound } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import { joinMembers, memberText, splitMembers, stringMember, stringOf } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isAlarmStored } from '../../model/commands/processing-mode.ts';
 import { ALARM_FILTERS, alarmSelection } from './selection.ts';
@@ -119,7 +119,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   if (isSuppressed === true || !isAlarmStored(request.mode))
     return unstored(request, source, splitMembers(doc), isSuppressed === true);
   // A repeat answers with the alarm that is open already.
-  const id = stringMember(splitMembers(doc), 'id') ?? 'null';
+  const id = stringOf(memberText(doc, 'id')) ?? 'null';
   const [answer] = await alarmTexts(request, [{ entityId: id, doc }]);
   return created('alarm', answer, alarmUrl(request, id));
 }

@@ -1,5 +1,5 @@
 /** JSON text of entities: the stored document with links put around it, never parsed and written again. */
-import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import { joinMembers, memberText, splitMembers, stringOf } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { idText } from '../../model/entities/entity-id.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -69,9 +69,8 @@ export async function namedSources(request: ViewRequest, ids: readonly string[])
   return new Map(
     distinct.map((id, index) => {
       const text = documents[index];
-      const members: Members = text === undefined ? new Map() : splitMembers(text);
-      const name = stringMember(members, 'name');
-      const type = stringMember(members, 'type');
+      const name = text === undefined ? undefined : stringOf(memberText(text, 'name'));
+      const type = text === undefined ? undefined : stringOf(memberText(text, 'type'));
       const tail = `${name === undefined ? '' : `,"name":${quote(name)}`}${type === undefined ? '' : `,"type":${quote(type)}`}`;
       return [id, `${sourceText(request, id).slice(0, -1)}${tail}}`];
     }),

@@ -7,14 +7,9 @@ import type { ActorKey, AskedBy } from '../../model/commands/command.ts';
 import type { CommandKind } from '../../model/commands/kinds.ts';
 import type { HistoryReader, QueryAsker } from '../../ports/history-reader.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
-import {
-  joinMembers,
-  parseDocument,
-  requireFewMembers,
-  splitMembers,
-  stringMember,
-} from '../../model/documents/json-document.ts';
+import { joinMembers, parseDocument, requireFewMembers } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
+import { isOwnedBy } from '../../model/access/inventory-access.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
@@ -395,8 +390,7 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
       if (isItsUser) platform.availability.heard(tenant, device, at);
     };
     if (isDeviceUser(principal.userName)) return note(true);
-    const isOwners = (doc: string | undefined): boolean =>
-      doc !== undefined && stringMember(splitMembers(doc), 'owner') === principal.userName;
+    const isOwners = (doc: string | undefined): boolean => doc !== undefined && isOwnedBy(principal, doc);
     const doc = platform.documents.get('managedObject', tenant, String(device));
     return doc instanceof Promise ? doc.then((text) => note(isOwners(text))) : note(isOwners(doc));
   }

@@ -3,8 +3,8 @@
  * (docs/spec/alarms.md#mapping, docs/spec/availability.md#maintenance).
  */
 import { ALARM_SEVERITIES } from '../../../model/entities/alarm.ts';
-import { requiredInterval } from '../../../model/entities/availability.ts';
-import { parseMembers, splitMembers } from '../../../model/documents/json-document.ts';
+import { AVAILABILITY_FRAGMENTS, requiredInterval } from '../../../model/entities/availability.ts';
+import { memberText, parseMembers } from '../../../model/documents/json-document.ts';
 import type { ActorContext } from '../../runtime/context.ts';
 
 const MAPPING_CATEGORY = 'alarm.type.mapping';
@@ -24,7 +24,9 @@ export interface AlarmMapping {
  */
 export function isInMaintenance(context: ActorContext, source: string): boolean {
   const text = context.get('managedObject', source);
-  const interval = text === undefined ? undefined : requiredInterval(splitMembers(text));
+  const required = text === undefined ? undefined : memberText(text, AVAILABILITY_FRAGMENTS.REQUIRED);
+  const interval =
+    required === undefined ? undefined : requiredInterval(new Map([[AVAILABILITY_FRAGMENTS.REQUIRED, required]]));
   return interval !== undefined && interval <= 0;
 }
 
