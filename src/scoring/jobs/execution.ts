@@ -238,12 +238,12 @@ class Execution {
     return page;
   }
 
-  /** Results in the order of devices and times; the next values are read while these are scored. */
+  /** Results in the order of devices and times. Values are read when those before are scored: both at once delay messages. */
   async *#scored(devices: readonly string[], at: number): AsyncGenerator<PagePart> {
     const columns = new ValueColumns(this.#inputs);
     const window = dataWindow(this.#job.jobSchedule, at);
     const query = { tenant: this.#tenant, ...window, columns, valuesMax: JOB_DEVICE_VALUES_MAX, signal: this.#signal };
-    for await (const some of oneAhead(valuesOf(this.#parts.history, query, devices))) {
+    for await (const some of valuesOf(this.#parts.history, query, devices)) {
       const found = new Set<string>();
       for await (const answers of this.#answers(slicesOf(some.rows, columns, this.#lookBack)))
         for (const part of partsOf(answers)) {
@@ -328,23 +328,6 @@ class Execution {
   #warn(message: string): void {
     if (this.#messages.length < MESSAGES_MAX) this.#messages.push(message);
     else this.#untold++;
-  }
-}
-
-/** The next one is made while one is worked with. */
-async function* oneAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
-  let next = source.next();
-  try {
-    for (;;) {
-      const { done, value } = await next;
-      if (done === true) return;
-      next = source.next();
-      // Awaited in the next round.
-      next.catch(() => undefined);
-      yield value;
-    }
-  } finally {
-    await source.return(undefined);
   }
 }
 
