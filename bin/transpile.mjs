@@ -2,7 +2,8 @@
  * TypeScript to JavaScript, a file for a file but for some packages and for the server, some seconds for all of it. Types are checked
  * elsewhere: `npm run typecheck`, `npm run check`.
  */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { buildWeb } from './web/build.mjs';
 
@@ -194,43 +195,64 @@ export const transpile = (options, onWebFault) =>
     if (!isWebBuilt) onWebFault();
   });
 
-const TAP_FILE = join('node_modules', 'tap', 'tap.mjs');
-
 const joinTap = (build, { root, outDir }) =>
   build({
     ...OPTIONS,
     absWorkingDir: root,
     entryPoints: ['tap'],
-    outfile: join(outDir, TAP_FILE),
+    outfile: join(outDir, 'node_modules', 'tap', 'tap.mjs'),
     alias: { 'async-hook-domain': './bin/tap/error-domain.mjs', async_hooks: './bin/tap/error-domain.mjs' },
     banner: { js: REQUIRE },
   });
 
-/** Where one of these has changed, everything is made anew. */
-const OF_ALL = ['package-lock.json', 'bin/transpile.mjs', 'bin/tap/error-domain.mjs'];
-/** Is there but while files are written. */
-const WHOLE = '.whole';
+/** Where one of these has changed, everything is made anew; so it is for texts that sources hold. */
+const OF_ALL = ['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs', 'bin/tap/error-domain.mjs'];
+/** What everything in a folder was made of, by digests. It is not there while files are written. */
+const MADE_OF = '.made-of.json';
+
+function readMadeOf(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    // The first time, or a build was broken off: everything is made.
+    return { all: undefined, files: {} };
+  }
+}
 
 /**
  * The same, of what has changed since it was made, and tap in one file, which finds the tests of errors that nobody
  * catches at less cost. It leaves frames of a folder of that name out of stacks.
  */
 export const transpileTests = async (options) => {
-  const { root, outDir } = options;
-  const changedMs = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const stamp = join(root, outDir, WHOLE);
-  const ofAllMs = existsSync(stamp) ? Math.max(...OF_ALL.map(changedMs)) : Number.POSITIVE_INFINITY;
-  const isStale = (made, source) => changedMs(join(outDir, made)) <= Math.max(ofAllMs, changedMs(source));
-  const stale = sourcesOf(options).filter((name) => isStale(name.replace(/\.tsx?$/, '.js'), name));
-  const areAllStale = isStale(TAP_FILE, OF_ALL[0]);
-  if (stale.length === 0 && !areAllStale) return true;
-  rmSync(stamp, { force: true });
+  const { root, folders, outDir } = options;
+  const digestOf = (...paths) => {
+    const hash = createHash('sha256');
+    for (const path of paths) hash.update(readFileSync(join(root, path)));
+    return hash.digest('hex');
+  };
+  const textsOf = (folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name));
+  const path = join(root, outDir, MADE_OF);
+  const before = readMadeOf(path);
+  // Before anything is read to be made: what changes meanwhile is made again the next time.
+  const all = digestOf(...OF_ALL, ...folders.flatMap(textsOf).sort());
+  const files = Object.fromEntries(sourcesOf(options).map((name) => [name, digestOf(name)]));
+  const isAnew = before.all !== all;
+  const isStale = ([name, digest]) =>
+    isAnew || before.files[name] !== digest || !existsSync(join(root, outDir, name.replace(/\.tsx?$/, '.js')));
+  const stale = Object.entries(files)
+    .filter(isStale)
+    .map(([name]) => name);
+  if (stale.length === 0) return true;
+  rmSync(path, { force: true });
   const isMade = await withEsbuild((build) =>
     Promise.all([
       transpileWith(build, options, stale),
-      ...(areAllStale ? [joinPackages, joinTap].map((work) => work(build, options)) : []),
+      ...(isAnew ? [joinPackages, joinTap].map((work) => work(build, options)) : []),
     ]),
   );
-  if (isMade) writeFileSync(stamp, '');
+  if (isMade) writeFileSync(path, JSON.stringify({ all, files }));
   return isMade;
 };

@@ -94,29 +94,35 @@ function Screens() {
   );
 }
 
-/** Screens that most people open next: their pieces are loaded while nothing else is done. */
-const NEXT_PATHS = ['/devices', '/explore'];
 /** The first screen asks the server before. */
 const NEXT_MS = 300;
 
 /** Loads one piece, then the next one when the page is idle again. */
-function loadAhead([path, ...others]: readonly string[]): void {
-  if (path === undefined) return;
+function loadAhead([next, ...others]: readonly (() => Promise<unknown>)[]): void {
+  if (next === undefined) return;
   const load = (): void => {
-    const loaded = ROUTES.find((entry) => entry.path === path)?.load() ?? Promise.resolve();
-    // What cannot be loaded is loaded again when it is opened, and said then.
-    void loaded.catch(() => undefined).then(() => loadAhead(others));
+    void next()
+      // What cannot be loaded is loaded again when it is opened, and said then.
+      .catch(() => undefined)
+      .then(() => loadAhead(others));
   };
   // Safari has no idle callbacks.
   if (typeof requestIdleCallback === 'undefined') setTimeout(load);
   else requestIdleCallback(load);
 }
 
-const Palette = lazy(async () => {
+const loadPalette = async () => {
   const loaded = await import('./screens/search/palette.tsx');
   await textsReady();
   return loaded;
-});
+};
+const Palette = lazy(loadPalette);
+
+/** What most people open next is loaded while nothing else is done: who types at once behind Ctrl K loses no key. */
+const NEXT = [
+  loadPalette,
+  ...ROUTES.filter(({ path }) => path === '/devices' || path === '/explore').map(({ load }) => load),
+];
 
 function Console() {
   const { path } = useLocation();
@@ -129,7 +135,7 @@ function Console() {
   }, [isLoggedIn]);
   useEffect(() => {
     if (!isLoggedIn) return undefined;
-    const timer = setTimeout(() => loadAhead(NEXT_PATHS), NEXT_MS);
+    const timer = setTimeout(() => loadAhead(NEXT), NEXT_MS);
     return () => clearTimeout(timer);
   }, [isLoggedIn]);
   const offered = offeredPaths.value;

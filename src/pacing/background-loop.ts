@@ -6,24 +6,47 @@ export class BackgroundLoop {
   isStopped = false;
   #running: Promise<void> | undefined;
   #isWoken = false;
+  /** The pause under way ends by its time and by a stop alone. */
+  #isFirm = false;
   #endPause: (() => void) | undefined;
 
   /**
    * Begins the loop, once; the process does not stay alive for its pauses.
-   * @param pauseMs between two steps where the step does not say another number, and after one that rejected.
+   * @param pauseMs between two steps where the step does not say another number, and at least after one that rejected.
    * @param step one step; may resolve to the ms until the next one, 0 for no pause.
    * @param failed tells of a step that rejected.
+   * @param leastMs from one step to the next: no wake-up shortens it.
    */
-  repeat(pauseMs: number, step: () => Promise<number | void>, failed: (error: unknown) => void): void {
-    this.#running ??= this.#run(pauseMs, step, failed);
+  repeat(
+    pauseMs: number,
+    step: () => Promise<number | void>,
+    failed: (error: unknown) => void,
+    leastMs: number = 0,
+  ): void {
+    this.#running ??= this.#run(pauseMs, step, failed, leastMs);
   }
 
-  async #run(pauseMs: number, step: () => Promise<number | void>, failed: (error: unknown) => void): Promise<void> {
+  async #run(
+    pauseMs: number,
+    step: () => Promise<number | void>,
+    failed: (error: unknown) => void,
+    leastMs: number,
+  ): Promise<void> {
     while (!this.isStopped) {
       this.#isWoken = false;
-      const waitMs = (await step().catch(failed)) ?? pauseMs;
+      let hasFailed = false;
+      const waitMs =
+        (await step().catch((error: unknown) => {
+          hasFailed = true;
+          failed(error);
+        })) ?? pauseMs;
+      if (leastMs > 0) {
+        this.#isFirm = true;
+        await this.pause(leastMs, { isIdle: true });
+        this.#isFirm = false;
+      }
       // The step may have begun before the reason of a wake-up was there to be seen.
-      if (!this.#isWoken && waitMs > 0) await this.pause(waitMs, { isIdle: true });
+      if (waitMs > leastMs && (hasFailed || !this.#isWoken)) await this.pause(waitMs - leastMs, { isIdle: true });
     }
   }
 
@@ -37,7 +60,7 @@ export class BackgroundLoop {
   /** The next step begins at once: after the pause, or the step, that is under way. */
   wake(): void {
     this.#isWoken = true;
-    this.#endPause?.();
+    if (!this.#isFirm || this.isStopped) this.#endPause?.();
   }
 
   /** For pauses within a step. @param options.isIdle the process need not stay for what comes then. */

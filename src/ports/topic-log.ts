@@ -1,6 +1,13 @@
 /** Port of what persistent topics keep: chunks in order, removed from the oldest on. */
 import type { ChunkFacts, TopicChunk, TopicRef } from '../model/entities/notifications/topic.ts';
 
+export interface LostChunks {
+  /** The oldest sequence that the store may have now. */
+  readonly keptFrom: number;
+  /** Chunks behind this sequence were lost; others may have their sequences now. */
+  readonly keptThrough: number;
+}
+
 export interface TopicFacts {
   /** Sequence of the newest chunk, 0 without any. */
   readonly lastSeq: number;
@@ -8,8 +15,8 @@ export interface TopicFacts {
   readonly size: number;
   /** Messages. */
   readonly count: number;
-  /** Only where the store has lost chunks that it had, its newest ones or all: the oldest sequence that it may have now. */
-  readonly keptFrom?: number;
+  /** Only where the store has lost chunks that it had, its newest ones or all. */
+  readonly lost?: LostChunks;
 }
 
 /** Which chunks are to go: each of the three alone is reason enough. */

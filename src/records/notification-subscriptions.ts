@@ -153,7 +153,10 @@ export function removeSubscription(ports: Ports, by: SubscriptionUser, id: strin
   });
 }
 
-/** Removes those of a managed object, or of the contexts. What others delete meanwhile is deleted as well. */
+/**
+ * Removes those of a managed object, or of the contexts. What others delete meanwhile is deleted as well.
+ * @throws PlatformError 503 `records/changes-at-once` where others change them all the time; some may be gone then.
+ */
 export async function removeSubscriptions(
   ports: Ports,
   by: SubscriptionUser,

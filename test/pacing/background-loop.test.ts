@@ -83,3 +83,33 @@ t.test('a stop waits for the step under way, and is the end', async (t) => {
   t.ok(isDone);
   await loop.pause(DAY_MS, { isIdle: false });
 });
+
+t.test('a least pause is not woken from, and one that failed is not skipped', async (t) => {
+  const loop = new BackgroundLoop();
+  const alive = setInterval(() => undefined, DAY_MS);
+  t.teardown(() => clearInterval(alive));
+  const { called, reached } = steps();
+  const times: number[] = [];
+  const step = async (): Promise<void> => {
+    times.push(performance.now());
+    loop.wake();
+    if (called() === 1) throw new Error('away');
+  };
+  loop.repeat(60, step, () => undefined, 20);
+  await reached(3);
+  await loop.stop();
+  // A timer may be early by a millisecond.
+  t.ok(times[1] - times[0] >= 58 && times[2] - times[1] >= 18, times.join());
+  const held = new BackgroundLoop();
+  const first = steps();
+  held.repeat(
+    0,
+    async () => void first.called(),
+    (error) => t.fail(String(error)),
+    DAY_MS,
+  );
+  await first.reached(1);
+  await new Promise(setImmediate);
+  await held.stop();
+  t.ok(held.isStopped, 'a stop ends it');
+});

@@ -516,7 +516,12 @@ t.test('what a store that has lost chunks has now, or still, is read by all', as
   let isOlder = false;
   const open = (_ref: TopicRef, after: number): TopicFacts => {
     opened.push(after);
-    return { lastSeq: isOlder ? 5 : 30, size: 0, count: 0, ...(isOlder ? { keptFrom: 2 } : {}) };
+    return {
+      lastSeq: isOlder ? 5 : 30,
+      size: 0,
+      count: 0,
+      ...(isOlder ? { lost: { keptFrom: 2, keptThrough: 5 } } : {}),
+    };
   };
   const read = (_ref: TopicRef, after: number): TopicChunk[] => chunks.filter(({ seq }) => seq > after);
   const trim = async (): Promise<Trimmed> => ({ removed: [], isMore: false, isGone: isOlder });

@@ -95,7 +95,10 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
               keyOf={keyOf}
               sort={sort}
               {...(onSort ? { onSort } : {})}
-              {...(selection ? { selection } : {})}
+              // Rows that leave are not chosen.
+              {...(selection
+                ? { selection: list.isOld ? { ...selection, onChange: () => undefined } : selection }
+                : {})}
             />
           </div>
           <div class="table-foot">

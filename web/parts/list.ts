@@ -1,6 +1,6 @@
 /** One page of a list, its total apart, and what came live since. */
 import { useEffect, useState } from 'preact/hooks';
-import { useLoaded } from '../core/api/request.ts';
+import { useLoaded, useShown } from '../core/api/request.ts';
 import type { Loaded } from '../core/api/request.ts';
 
 export const PAGE_SIZE = 100;
@@ -9,8 +9,6 @@ export interface List<Row> extends Loaded<readonly Row[]> {
   /** undefined while it is counted, and where the server does not count. */
   readonly total: number | undefined;
   readonly isCounting: boolean;
-  /** The rows are those of another filter or page, until the server has answered. */
-  readonly isOld: boolean;
   /** New entries that wait until the person wants to see them. */
   readonly newCount: number;
   /** Rows of the page that may no longer belong where they stand. */
@@ -56,18 +54,20 @@ export function hasGone(before: readonly string[], now: readonly string[]): bool
 }
 
 /** The same set where it has no such key: nothing renders for it. */
-const without = (keys: ReadonlySet<string>, key: string): ReadonlySet<string> =>
+export const without = (keys: ReadonlySet<string>, key: string): ReadonlySet<string> =>
   keys.has(key) ? new Set([...keys].filter((one) => one !== key)) : keys;
+
+const emptied = (keys: ReadonlySet<string>): ReadonlySet<string> => (keys.size === 0 ? keys : new Set());
 
 export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<Row>): List<Row> {
   const rows = useLoaded((signal) => load(page, signal), [page, ...inputs]);
-  const isFirstThere = rows.data !== undefined || rows.error !== undefined;
+  const isFirstThere = useShown(rows.data !== undefined || rows.error !== undefined);
   const counted = useLoaded(count === undefined || !isFirstThere ? undefined : count, inputs);
   const [newKeys, setNewKeys] = useState<ReadonlySet<string>>(new Set());
   const [leftKeys, setLeftKeys] = useState<ReadonlySet<string>>(new Set());
   const forgetAll = (): void => {
-    setNewKeys(new Set());
-    setLeftKeys(new Set());
+    setNewKeys(emptied);
+    setLeftKeys(emptied);
   };
   useEffect(forgetAll, [page, ...inputs]);
   const take = (key: string, row: Row | undefined, isNew: boolean, hasLeft = false): void => {
@@ -78,7 +78,10 @@ export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<R
       rows.patch((before) => before.filter((one) => keyOf(one) !== key));
     } else if (isNew && !isShown)
       setNewKeys((before) => (before.size >= PAGE_SIZE * 100 ? before : new Set(before).add(key)));
-    else rows.patch((before) => before.map((one) => (keyOf(one) === key ? row : one)));
+    else
+      rows.patch((before) =>
+        before.some((one) => keyOf(one) === key) ? before.map((one) => (keyOf(one) === key ? row : one)) : before,
+      );
   };
   // Which page is looked at: one of other inputs is not, until it is asked for.
   const [lookedAt, setLookedAt] = useState<readonly unknown[] | undefined>();
@@ -97,13 +100,15 @@ export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<R
     rows.reload();
     counted.reload();
   };
+  // An answer that was under way may have them already.
+  const shown = new Set((rows.data ?? []).map(keyOf));
   return {
     ...rows,
     reload,
     total: counted.isOld ? undefined : counted.data,
     isCounting: count !== undefined && (counted.isLoading || counted.isOld),
-    newCount: newKeys.size,
-    changedCount: leftKeys.size,
+    newCount: [...newKeys].filter((key) => !shown.has(key)).length,
+    changedCount: [...leftKeys].filter((key) => shown.has(key)).length,
     showNew: reload,
     take,
     look: () => {

@@ -37,7 +37,7 @@ export interface StoredCertificate {
 export const CERTIFICATES_OF_TENANT_MAX = 1_000;
 /** Revoked serial numbers of one tenant. */
 export const REVOCATIONS_OF_TENANT_MAX = 5_000;
-/** Two that add at once can come above it: none is forgotten. */
+/** More than the bound, which was not kept exactly before: none is forgotten. */
 const REVOCATIONS_READ_MAX = 100_000;
 /** Certificates between a device's own and a trusted one, itself included. */
 const CHAIN_MAX = 10;

@@ -199,10 +199,7 @@ export async function linkCollections(
     for (const collections of links) {
       found.push(
         new Map(
-          [...collections].map(([name, { url, count, texts }]) => [
-            name,
-            `{${count === undefined ? '' : `"count":${count},`}"references":[${texts.join(',')}],"self":${quote(url)}}`,
-          ]),
+          [...collections].map(([name, { url, count, texts }]) => [name, collectionText(quote(url), texts, count)]),
         ),
       );
     }
@@ -210,13 +207,16 @@ export async function linkCollections(
   return found;
 }
 
+/** @param url as JSON text. */
+const collectionText = (url: string, references: readonly string[], count?: number): string =>
+  `{${count === undefined ? '' : `"count":${count},`}"references":[${references.join(',')}],"self":${url}}`;
+
 /** The collections of links of an object that was made just now, where no parents are asked for. */
 function emptyCollections(self: string, { counts }: LinkOptions): ReadonlyMap<string, string> {
   const collections = new Map<string, string>();
   const url = quote(`${self}/`).slice(0, -1);
-  for (const kind of CHILD_KINDS)
-    collections.set(kind, `{${counts ? '"count":0,' : ''}"references":[],"self":${url}${kind}"}`);
-  for (const name of Object.values(PARENTS_OF_KIND)) collections.set(name, `{"references":[],"self":${url}${name}"}`);
+  for (const kind of CHILD_KINDS) collections.set(kind, collectionText(`${url}${kind}"`, [], counts ? 0 : undefined));
+  for (const name of Object.values(PARENTS_OF_KIND)) collections.set(name, collectionText(`${url}${name}"`, []));
   return collections;
 }
 

@@ -51,7 +51,7 @@ const TENANT_STEP_MAX = 20;
 const LANES = 8;
 /** Tenants whose lists are read in one step. */
 const LOOKS_MAX = 200;
-/** Between two steps, at least, unless a record was changed. */
+/** Between two steps, at least: the tenants share them, and a step's own changes wake it. */
 const PAUSE_MS_MIN = 20;
 /** After it everything is looked at again, spread over as long a time: shards may have come from another node. */
 const PASS_MS = 60_000;
@@ -98,13 +98,14 @@ export class BulkOperationScheduler {
   start(): void {
     this.#loop.repeat(
       RETRY_MS,
-      async () => Math.max(PAUSE_MS_MIN, (await this.step()) - this.#options.now()),
+      async () => (await this.step()) - this.#options.now(),
       (error) => {
         this.#options.log.warn(
           { err: error, retryMs: RETRY_MS },
           'the due bulk operations could not be read; trying again',
         );
       },
+      PAUSE_MS_MIN,
     );
     this.watch.start();
   }

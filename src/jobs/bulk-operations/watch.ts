@@ -75,13 +75,14 @@ export class BulkOperationWatch {
   start(): void {
     this.#loop.repeat(
       RETRY_MS,
-      async () => Math.max(PAUSE_MS_MIN, (await this.step()) - this.#options.now()),
+      async () => (await this.step()) - this.#options.now(),
       (error) => {
         this.#options.log.warn(
           { err: error, retryMs: RETRY_MS },
           'the operations of bulk operations could not be counted',
         );
       },
+      PAUSE_MS_MIN,
     );
   }
 

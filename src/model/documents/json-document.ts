@@ -181,7 +181,7 @@ export function requireShallow(text: string): void {
 /** Index behind the value that starts at `at`: of the comma or bracket that follows it. */
 function endOfValue(text: string, at: number): number {
   let depth = 0;
-  for (let index = at; ; index += 1) {
+  for (let index = at; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code === 0x22) {
       index = stringEnd(text, index) - 1;
@@ -194,4 +194,5 @@ function endOfValue(text: string, at: number): number {
       return index;
     }
   }
+  throw new SyntaxError(`no JSON as the server stores it: a value at ${at} of ${text.length} characters has no end`);
 }

@@ -30,8 +30,8 @@ const REPEAT_EVERY_TICKS = 5;
 const AGE_EVERY_TICKS = 60;
 /** Looks for topics that are kept without a subscriber. */
 const KEPT_EVERY_TICKS = 3_600;
-/** Topics that are trimmed at once: on one node what these remove is one commit. */
-const TRIMMED_TOGETHER = 50;
+/** Topics that are loaded or trimmed at once: on one node what these remove is one commit. */
+const TOGETHER = 50;
 
 export const CLOSE = { NORMAL: 1000, GOING_AWAY: 1001, POLICY: 1008, RESTART: 1012, TRY_AGAIN: 1013 } as const;
 export const UNSUBSCRIBE_TEXT = 'unsubscribe_subscriber';
@@ -308,12 +308,11 @@ export class NotificationHub {
       if (known !== undefined) return known;
       if (this.#subscribersOf(tenant) >= this.limits.subscribers)
         throw this.#refused(tenant, NOTIFICATION_LIMIT.SUBSCRIBERS);
-      const since = this.#options.now();
       const kept = this.#add(topic, {
         name,
         isShared,
         position: { seq: topic.lastSeq + 1, index: 0 },
-        since,
+        since: this.#options.now(),
         stored: undefined,
       });
       this.#options.forwarding.subscribed(ref, name);
@@ -347,8 +346,9 @@ export class NotificationHub {
   }
 
   async #loadHomes(): Promise<void> {
-    for (const ref of [...this.#options.forwarding.topics()])
+    await inLots([...this.#options.forwarding.topics()], async (ref) => {
       if (!this.#topics.has(topicKey(ref)) && this.#isHome(ref)) await this.#isDone(ref, () => this.#load(ref));
+    });
   }
 
   /** The topic with all its subscribers. */
@@ -558,12 +558,9 @@ export class NotificationHub {
     this.#isAgeLookDue = false;
     this.#trimming.requireTenantBounds(this.#topics.values());
     const due = [...this.#topics.values()].filter((one) => !one.isVolatile && (one.isDirty || isAgeLook));
-    for (let at = 0; at < due.length; at += TRIMMED_TOGETHER)
-      await Promise.all(
-        due.slice(at, at + TRIMMED_TOGETHER).map(async (topic) => {
-          if (!(await this.#isDone(topic.ref, () => this.#trim(topic)))) topic.isDirty = true;
-        }),
-      );
+    await inLots(due, async (topic) => {
+      if (!(await this.#isDone(topic.ref, () => this.#trim(topic)))) topic.isDirty = true;
+    });
   }
 
   async #trim(topic: Topic): Promise<void> {
@@ -597,3 +594,7 @@ const settled = (work: Promise<unknown>): Promise<void> =>
     () => undefined,
     () => undefined,
   );
+
+async function inLots<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += TOGETHER) await Promise.all(items.slice(at, at + TOGETHER).map(work));
+}

@@ -1,7 +1,7 @@
 /** A topic: its subscribers, and how much it keeps for them. */
 import { isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
 import type { TopicChunk, TopicPosition, TopicRef } from '../../model/entities/notifications/topic.ts';
-import type { TopicFacts } from '../../ports/topic-log.ts';
+import type { LostChunks, TopicFacts } from '../../ports/topic-log.ts';
 import type { Subscriber } from './subscriber.ts';
 
 export class Topic {
@@ -17,7 +17,7 @@ export class Topic {
   lostSeq = 0;
   /** Characters that are to go, as the tenant keeps too much. */
   excess = 0;
-  readonly #keptFrom: number | undefined;
+  readonly #lost: LostChunks | undefined;
   /** Of a volatile topic. */
   #chunks: TopicChunk[] = [];
 
@@ -26,7 +26,7 @@ export class Topic {
     this.lastSeq = facts.lastSeq;
     this.size = facts.size;
     this.count = facts.count;
-    this.#keptFrom = facts.keptFrom;
+    this.#lost = facts.lost;
   }
 
   get isVolatile(): boolean {
@@ -41,13 +41,13 @@ export class Topic {
   }
 
   /**
-   * Where a stored subscriber goes on. A volatile topic keeps nothing for it; of one whose store has lost chunks the
-   * sequences behind the newest begin anew, and what is kept may be what it never got.
+   * Where a stored subscriber goes on. A volatile topic keeps nothing for it; where the store has lost chunks that it had
+   * read, others may have their sequences, and what is kept may be what it never got.
    */
   positionOf({ seq, index }: TopicPosition): TopicPosition {
     if (this.isVolatile) return { seq: this.lastSeq + 1, index: 0 };
-    if (this.#keptFrom === undefined || seq <= this.lastSeq + 1) return { seq, index };
-    return { seq: this.#keptFrom, index: 0 };
+    if (this.#lost === undefined || seq <= this.#lost.keptThrough + 1) return { seq, index };
+    return { seq: this.#lost.keptFrom, index: 0 };
   }
 
   /** A chunk can be read. @param isNext nothing of the topic lies between the last chunk and this one. */

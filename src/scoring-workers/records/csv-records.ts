@@ -2,6 +2,7 @@
  * Records of CSV, one after the other in one object: only the columns that a model reads, and numbers straight from
  * the bytes where they do as well as their texts.
  */
+import { numberScan, scanNumber } from '../../model/documents/number-scan.ts';
 import type { InputRecord, ScoringModel } from '../pmml/engine.ts';
 import { lineOf } from './csv-places.ts';
 import { rowsOf } from './input.ts';
@@ -9,16 +10,8 @@ import { BadRecord } from './slices.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
 const LINE_END = 0x0a;
 const RETURN = 0x0d;
-/** Up to here integers and powers of ten are exact, so that one division rounds as the reader of a text does. */
-const MANTISSA_MAX = Number.MAX_SAFE_INTEGER;
-const POWERS = Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
-
 /** A column that the model reads. */
 interface Column {
   readonly place: number;
@@ -93,27 +86,7 @@ function readRow(
 }
 
 function valueAt(bytes: Buffer, from: number, to: number, takesNumber: boolean): number | string {
-  if (takesNumber) {
-    const number = plainNumber(bytes, from, to);
-    if (!Number.isNaN(number)) return number;
-  }
+  // Other texts, and numbers that are not finite, are read as those of a JSON record are.
+  if (takesNumber && scanNumber(bytes, from, to) === to) return numberScan.value;
   return bytes.toString('utf8', from, to);
-}
-
-/** @returns NaN for what is not a number of digits with at most one point between them */
-export function plainNumber(bytes: Buffer, from: number, to: number): number {
-  const first = bytes[from] === MINUS ? from + 1 : from;
-  let mantissa = 0;
-  let pointAt = -1;
-  for (let at = first; at < to; at += 1) {
-    const byte = bytes[at] as number;
-    if (byte >= ZERO && byte <= NINE) mantissa = mantissa * 10 + (byte - ZERO);
-    else if (byte === POINT && pointAt === -1 && at > first) pointAt = at;
-    else return Number.NaN;
-  }
-  if (first === to || pointAt === to - 1) return Number.NaN;
-  const power = pointAt === -1 ? 0 : to - pointAt - 1;
-  if (mantissa > MANTISSA_MAX || power >= POWERS.length) return Number(bytes.toString('latin1', from, to));
-  const value = mantissa / (POWERS[power] as number);
-  return first === from ? value : -value;
 }

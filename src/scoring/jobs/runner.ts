@@ -164,6 +164,7 @@ export class JobRunner {
       failure ??= error;
     };
     for (const tenant of mine) {
+      if (this.#loop.isStopped) return;
       if (this.#known.has(tenant) && this.#due.has(tenant)) continue;
       // To read the jobs of many tenants takes long.
       if (now() >= this.#begunAt + STEP_MS) await this.#beginDue(noteFailure);
@@ -189,7 +190,7 @@ export class JobRunner {
     // What has been due longest goes first, whichever tenant it is of.
     due.sort((a, b) => a.at - b.at);
     for (const { tenant, jobId } of due) {
-      if (!this.#hasRoom()) break;
+      if (this.#loop.isStopped || !this.#hasRoom()) break;
       await this.#begin(tenant, jobId).catch((error: unknown) => noteFailure(tenant, error));
     }
   }

@@ -49,6 +49,12 @@ const READ_MAX = 32;
 const CATCH_UP_TRIES = 15;
 const CATCH_UP_PAUSE_MS = 200;
 
+interface Look {
+  readonly info: StreamInfo;
+  /** The stream had no more than this sequence, and what it has behind it was stored since. */
+  readonly lostBehind?: number;
+}
+
 interface PubAck {
   readonly seq?: number;
   readonly error?: { readonly err_code?: number; readonly description?: string };
@@ -60,6 +66,8 @@ const codeOf = (error: unknown): number | undefined => (error as { code?: number
 
 export class NatsTopics implements TopicLog {
   readonly #options: NatsTopicsOptions;
+  /** Streams that have lost chunks and are to be opened again: what they had kept then. */
+  readonly #older = new Map<string, number>();
 
   constructor(options: NatsTopicsOptions) {
     this.#options = options;
@@ -88,30 +96,44 @@ export class NatsTopics implements TopicLog {
       duplicate_window: seconds(Math.min(DUPLICATE_WINDOW_SECONDS, ageMaxMs / 1_000)),
       allow_direct: true,
     });
-    const info = await this.#info(name, after);
-    if (info.state.last_seq >= after) return factsOf(info);
+    const { info, lostBehind } = await this.#look(name, after);
+    const keptThrough = Math.min(
+      lostBehind ?? Number.POSITIVE_INFINITY,
+      this.#older.get(name) ?? Number.POSITIVE_INFINITY,
+    );
+    this.#older.delete(name);
+    if (keptThrough >= after) return factsOf(info);
     refusals.count(NOTIFICATION_LIMIT.NO_STREAM, { tenant: ref.tenant });
     log.error(
-      { ...ref, limit: NOTIFICATION_LIMIT.NO_STREAM, stream: name, lastSeq: info.state.last_seq, readSeq: after },
+      { ...ref, limit: NOTIFICATION_LIMIT.NO_STREAM, stream: name, keptSeq: keptThrough, readSeq: after },
       'the stream of a topic has lost its newest chunks or all: subscribers get what is kept of it once more',
     );
-    return { ...factsOf(info), keptFrom: info.state.first_seq };
+    return { ...factsOf(info), lost: { keptFrom: info.state.first_seq, keptThrough } };
   }
 
-  /** @param lastSeq of the newest chunk that is known: waits some seconds for a stream that has less. */
-  async #info(name: string, lastSeq: number): Promise<StreamInfo> {
+  /** @param knownSeq of the newest chunk that is known: waits some seconds for a stream that has less. */
+  async #look(name: string, knownSeq: number): Promise<Look> {
     const { streams } = this.#options.connection.manager;
-    let info = await streams.info(name);
-    for (let tries = 1; info.state.last_seq < lastSeq && tries < CATCH_UP_TRIES; tries += 1) {
+    const first = await streams.info(name);
+    const lastSeq = first.state.last_seq;
+    // Servers before 2.10 do not say when.
+    const at = first.ts ?? new Date().toISOString();
+    let info = first;
+    for (let tries = 1; info.state.last_seq < knownSeq && tries < CATCH_UP_TRIES; tries += 1) {
       await new Promise((resolve) => {
         setTimeout(resolve, CATCH_UP_PAUSE_MS);
       });
       info = await streams.info(name);
     }
-    return info;
+    if (info === first && lastSeq >= knownSeq) return { info };
+    if (info.state.last_seq < knownSeq) return { info, lostBehind: info.state.last_seq };
+    const next = await streams.getMessage(name, { seq: lastSeq + 1 });
+    const isNew = next !== null && next.time.getTime() > Date.parse(at);
+    return isNew ? { info, lostBehind: lastSeq } : { info };
   }
 
   async close(ref: TopicRef): Promise<void> {
+    this.#older.delete(this.#stream(ref));
     try {
       await this.#options.connection.manager.streams.delete(this.#stream(ref));
     } catch (error) {
@@ -142,14 +164,19 @@ export class NatsTopics implements TopicLog {
   async trim(ref: TopicRef, { through, excess, lastSeq: knownSeq }: TrimBounds): Promise<Trimmed> {
     const { streams } = this.#options.connection.manager;
     const name = this.#stream(ref);
-    let info: StreamInfo;
+    let look: Look;
     try {
-      info = await this.#info(name, knownSeq);
+      look = await this.#look(name, knownSeq);
     } catch (error) {
       if (codeOf(error) !== NO_STREAM) throw error;
       return GONE;
     }
-    if (info.state.last_seq < knownSeq) return GONE;
+    const { info, lostBehind } = look;
+    if (lostBehind !== undefined) {
+      // It may have grown past what was read when it is opened again.
+      this.#older.set(name, lostBehind);
+      return GONE;
+    }
     const { first_seq: firstSeq, last_seq: lastSeq, messages, bytes } = info.state;
     const sizeOfOne = messages === 0 ? 0 : bytes / messages;
     const tooMany = sizeOfOne === 0 ? 0 : Math.ceil(Math.max(0, excess) / sizeOfOne);

@@ -62,12 +62,24 @@ t.test('large notifications', { skip: missing('nats-server') }, async (t) => {
   t.same(counted, ['notifications/no-stream'], 'one that was removed is missed');
   const bounds = { through: 0, before: 0, excess: 0, lastSeq: 0 };
   t.match(await topics.trim(REF, bounds), { isGone: true });
-  t.match(await topics.open(REF, 0), { lastSeq: 0, keptFrom: undefined }, 'nothing was read of it');
+  t.match(await topics.open(REF, 0), { lastSeq: 0, lost: undefined }, 'nothing was read of it');
   const again = { ...chunk, seq: 1 };
   t.same(await topics.store(REF, chunk), [again]);
   counted.length = 0;
   t.match(await topics.trim(REF, { ...bounds, through: 500, lastSeq: 500 }), { removed: [], isGone: true });
-  t.match(await topics.open(REF, 500), { lastSeq: 1, count: 1, keptFrom: 1 });
+  t.match(await topics.open(REF, 500), { lastSeq: 1, count: 1, lost: { keptFrom: 1, keptThrough: 1 } });
   t.same(counted, ['notifications/no-stream'], 'it had more');
   t.same(await topics.read(REF, 0, 10), [again], 'what it has stays');
+  // As the one before, and it grows past what was read while it is looked at.
+  counted.length = 0;
+  const trimmed = topics.trim(REF, { ...bounds, through: 3, lastSeq: 3 });
+  // Behind its first look; it waits for more.
+  await new Promise((resolve) => {
+    setTimeout(resolve, 100);
+  });
+  for (let id = 12; id < 16; id += 1) await topics.store(REF, { seq: id, at: id, messages: [message(id, 10)] });
+  t.match(await trimmed, { isGone: true });
+  t.match(await topics.open(REF, 3), { lastSeq: 5, count: 5, lost: { keptFrom: 1, keptThrough: 1 } });
+  t.same(counted, ['notifications/no-stream']);
+  t.match(await topics.open(REF, 3), { lastSeq: 5, lost: undefined }, 'told once');
 });

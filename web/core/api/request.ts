@@ -1,5 +1,5 @@
 /** What a screen asks the server for: loads when the inputs change, gives up when the screen is left. */
-import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, isAborted } from './error.ts';
 
 export interface Loaded<T> {
@@ -104,9 +104,23 @@ export function useLoaded<T>(
   }, []);
   const patch = useCallback((change: (data: T) => T) => {
     if (own.current.beganMs > 0 && patches.current.length <= PATCHES_MAX) patches.current.push(change);
-    setState((before) => (before.data === undefined ? before : { ...before, data: change(before.data) }));
+    setState((before) => {
+      const data = before.data === undefined ? undefined : change(before.data);
+      return data === before.data ? before : { ...before, data };
+    });
   }, []);
   return { ...state, isOld: state.data !== undefined && !isOf(own.current.inputs), reload, patch };
+}
+
+/**
+ * Whether the page has shown what is there: what comes second is asked for behind that paint, and does not hold it up.
+ */
+export function useShown(isThere: boolean): boolean {
+  const [isShown, setShown] = useState(false);
+  useEffect(() => {
+    if (isThere) setShown(true);
+  }, [isThere]);
+  return isShown && isThere;
 }
 
 export interface Action<Given extends readonly unknown[]> {

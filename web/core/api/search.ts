@@ -52,6 +52,7 @@ export function useSearch<Found>(
     return () => clearTimeout(timer);
   }, [text]);
   const { data } = useLoaded(asked === '' ? undefined : (signal) => outcomeOf(asked, signal), [asked]);
+  const wholeOf = (wanted: string): Found | undefined => (data?.asked === wanted ? data.found : undefined);
   const isPending = text !== '' && data?.asked !== text;
   const latest = useRef(onFirst);
   latest.current = onFirst;
@@ -66,7 +67,8 @@ export function useSearch<Found>(
       setWanted(false);
       setTyped(next);
     },
-    found: text === '' ? undefined : part?.asked === asked && data?.asked !== asked ? part.found : data?.found,
+    // What a way has found stays when a slower one fails.
+    found: text === '' ? undefined : part?.asked === asked ? (wholeOf(asked) ?? part.found) : data?.found,
     error: data?.error,
     isPending,
     takeFirst: () => setWanted(true),

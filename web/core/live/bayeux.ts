@@ -78,7 +78,8 @@ export class BayeuxClient {
     if (this.#agreed.has(channel)) this.#options.onSubscribed(channel, true);
     if (this.#channels.has(channel)) return;
     this.#channels.add(channel);
-    if (this.#socket === undefined) this.#open();
+    // Between two tries what the server asked for counts.
+    if (this.#socket === undefined && this.#timer === undefined) this.#open();
     else if (this.#clientId !== undefined) this.#send([{ channel: '/meta/subscribe', subscription: channel }]);
   }
 
@@ -178,7 +179,6 @@ export class BayeuxClient {
     this.#clientId = reply.clientId;
     if (this.#channels.size > 0) this.#send([{ channel: '/meta/subscribe', subscription: [...this.#channels] }]);
     this.#connect();
-    this.#retryMs = RETRY_FIRST_MS;
     this.#isGapOpen = this.#hadSession;
     this.#hadSession = true;
     this.#options.onState('live');
@@ -186,8 +186,10 @@ export class BayeuxClient {
 
   #connected(reply: Reply): void {
     const { reconnect, interval = 0 } = reply.advice ?? {};
-    if (reply.successful === true) this.#connect();
-    else if (reconnect === 'handshake' && interval === 0) this.#shakeHands();
+    if (reply.successful === true) {
+      this.#retryMs = RETRY_FIRST_MS;
+      this.#connect();
+    } else if (reconnect === 'handshake' && interval === 0) this.#shakeHands();
     else this.#failed(reply);
   }
 
@@ -200,7 +202,12 @@ export class BayeuxClient {
 
   /** One channel that a user may not read does not end the others. */
   #subscribed(reply: Reply): void {
+    const { interval, reconnect } = reply.advice ?? {};
     const channels = [reply.subscription ?? []].flat();
+    // It failed, and was not refused: the server is busy, or does not know the session any more.
+    if (reply.successful !== true && (channels.length === 0 || reconnect === 'retry' || reconnect === 'handshake'))
+      return this.#retry(interval);
+    if (reply.successful === true) this.#retryMs = RETRY_FIRST_MS;
     if (reply.successful !== true && channels.length > 1) {
       this.#send(channels.map((channel) => ({ channel: '/meta/subscribe', subscription: channel })));
       return;

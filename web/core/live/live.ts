@@ -114,7 +114,12 @@ function take(message: FromHub): void {
       if (late.delete(message.channel) && late.size === 0 && !message.wasHeld) gap.ask();
   } else if (message.kind === 'denied') {
     denied.add(message.channel);
-    for (const { channels, onDenied } of listeners) if (channels.has(message.channel)) onDenied(message.told);
+    for (const { channels, late, gap, onDenied } of listeners) {
+      if (!channels.has(message.channel)) continue;
+      onDenied(message.told);
+      // The others may have waited for this one.
+      if (late.delete(message.channel) && late.size === 0 && channels.size > 1) gap.ask();
+    }
   } else {
     if (message.kind === 'forgotten') introduce();
     for (const { gap } of listeners) gap.ask();
@@ -212,13 +217,21 @@ export function useLive(channels: readonly string[], listener: LiveListener): bo
       },
     };
     listeners.add(listening);
-    wanted.forEach(want);
+    let isAsked = false;
+    const ask = (): void => {
+      isAsked = true;
+      wanted.forEach(want);
+    };
+    // Those of many rows are not asked for before these are drawn.
+    const timer = wanted.length > LINGERING_MAX ? setTimeout(ask) : undefined;
+    if (timer === undefined) ask();
     return () => {
+      clearTimeout(timer);
       listeners.delete(listening);
       listening.gap.stop();
       deny(listening, undefined);
       setDenied(false);
-      setTimeout(() => wanted.forEach(leave), wanted.length > LINGERING_MAX ? 0 : LINGER_MS);
+      if (isAsked) setTimeout(() => wanted.forEach(leave), wanted.length > LINGERING_MAX ? 0 : LINGER_MS);
     };
   }, [key]);
   return isDenied;

@@ -4,7 +4,7 @@ import { setPreferences, preferencesOf, preferences } from '../preferences.ts';
 import { serverUrl } from '../places.ts';
 import { api, got } from '../api/api.ts';
 import { ApiError, refusalOf } from '../api/error.ts';
-import { contentOf, sendRaw } from '../api/send.ts';
+import { contentOf, retrySecondsOf, sendRaw } from '../api/send.ts';
 import {
   forgetBasic,
   isLoginAsked,
@@ -39,7 +39,8 @@ async function plainAnswer(path: string, init: RequestInit): Promise<PlainAnswer
     throw new ApiError({ status: 0, error: '', message: '', method, url });
   }
   const content = await contentOf(response);
-  if (!response.ok) throw new ApiError(refusalOf(response.status, content, { method, url }));
+  if (!response.ok)
+    throw new ApiError(refusalOf(response.status, content, { method, url, retrySeconds: retrySecondsOf(response) }));
   return { content, headers: response.headers };
 }
 

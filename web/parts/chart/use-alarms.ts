@@ -1,6 +1,7 @@
 /** Alarms of the devices of a chart, for the line below its axis. */
 import { useMemo } from 'preact/hooks';
 import { useLoaded } from '../../core/api/request.ts';
+import { settledInLots } from '../../core/at-once.ts';
 import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { href } from '../../core/route.ts';
@@ -12,14 +13,19 @@ import type { ChartAlarm } from './model.ts';
 /** Of each device, the latest. */
 const ALARMS_SHOWN = 200;
 
-/** @param sources at most as many as a chart has series: each is a request. Those that cannot be read have none. */
-export function useAlarms(sources: readonly string[], range: TimeRange): readonly ChartAlarm[] {
+/**
+ * @param sources at most as many as a chart has series: each is a request. Those that cannot be read have none.
+ * @param isWaiting they are not asked for yet: the points come first
+ */
+export function useAlarms(sources: readonly string[], range: TimeRange, isWaiting: boolean): readonly ChartAlarm[] {
   const { from, to } = range;
   const loaded = useLoaded(
-    (signal) =>
-      Promise.allSettled(
-        sources.map((source) => listAlarms({ source, ...rangeQuery(range) }, { pageSize: ALARMS_SHOWN, signal })),
-      ),
+    isWaiting
+      ? undefined
+      : (signal) =>
+          settledInLots(sources, (source) =>
+            listAlarms({ source, ...rangeQuery(range) }, { pageSize: ALARMS_SHOWN, signal }),
+          ),
     [sources.join(), from, to],
   );
   const reload = useSoon(loaded.reload);

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { ApiError } from '../../core/api/error.ts';
 import { asApiError, useLoaded } from '../../core/api/request.ts';
 import type { Loaded } from '../../core/api/request.ts';
+import { settledInLots } from '../../core/at-once.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { appendValue, dropBefore, readSeries, seriesKey, valueIn } from '../../core/server/series.ts';
@@ -14,9 +15,6 @@ import { intervalMs } from '../../core/time/intervals.ts';
 import { resolveTime } from '../../core/time/range.ts';
 import type { TimeRange } from '../../core/time/range.ts';
 import { loadPlot } from './load-plot.ts';
-
-/** Requests under way at a time: browsers keep six connections. */
-const AT_ONCE = 4;
 
 /** What was read: one that fails keeps none of the others back. */
 export interface SeriesRead {
@@ -49,17 +47,14 @@ const AGAIN_MS = 1_000;
 /** From one drawing of live values to the next. */
 const DRAW_MS = 100;
 
-/** At most `AT_ONCE` at a time, in their order. @throws ApiError when none can be read. */
+/** @throws ApiError when none can be read. */
 async function readAll(requests: readonly SeriesRequest[], signal: AbortSignal): Promise<SeriesRead> {
   const points = new Map<string, SeriesData>();
   const failed: SeriesRead['failed'][number][] = [];
-  for (let at = 0; at < requests.length; at += AT_ONCE) {
-    const part = requests.slice(at, at + AT_ONCE);
-    const read = await Promise.allSettled(part.map((request) => readSeries(request, signal)));
-    for (const [index, one] of read.entries()) {
-      if (one.status === 'fulfilled') points.set(seriesKey(part[index]), one.value);
-      else failed.push({ ref: part[index], error: asApiError(one.reason) });
-    }
+  const read = await settledInLots(requests, (request) => readSeries(request, signal));
+  for (const [index, one] of read.entries()) {
+    if (one.status === 'fulfilled') points.set(seriesKey(requests[index]), one.value);
+    else failed.push({ ref: requests[index], error: asApiError(one.reason) });
   }
   if (points.size === 0 && failed.length > 0) throw failed[0].error;
   return { points, failed };

@@ -3,7 +3,7 @@ import { Columns3, Plus } from 'lucide';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { getJson } from '../../core/api/json.ts';
 import { usePoll } from '../../core/api/poll.ts';
-import { useLoaded } from '../../core/api/request.ts';
+import { useLoaded, useShown } from '../../core/api/request.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
 import { preferences } from '../../core/preferences.ts';
 import { href, queryText } from '../../core/route.ts';
@@ -19,7 +19,7 @@ import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { GroupField } from '../../parts/group-field.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
-import { LOOK_MS, useList } from '../../parts/list.ts';
+import { LOOK_MS, useList, without } from '../../parts/list.ts';
 import { Page } from '../../parts/page.tsx';
 import { QueryField } from '../../parts/query-field.tsx';
 import { sortOf, sortText } from '../../parts/table.tsx';
@@ -108,9 +108,6 @@ function hasMoved(before: ManagedObject, after: ManagedObject, { name, type, q, 
   return q !== '' || paths.some((path) => valueText(before, path) !== valueText(after, path));
 }
 
-const without = (ids: ReadonlySet<string>, id: string): ReadonlySet<string> =>
-  ids.has(id) ? new Set([...ids].filter((one) => one !== id)) : ids;
-
 export default function Devices() {
   const words = deviceWords();
   const [state, set] = useUrlState(SHAPE);
@@ -128,7 +125,7 @@ export default function Devices() {
     page,
     inputs: [query],
   });
-  const areRowsThere = list.data !== undefined || list.error !== undefined;
+  const areRowsThere = useShown(list.data !== undefined || list.error !== undefined);
   const newCount = useNewCount(filter, areRowsThere ? round : undefined);
   useEffect(() => setChanged(new Set()), [query, page, round]);
   // What is not shown any more is not changed either.

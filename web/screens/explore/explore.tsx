@@ -1,7 +1,7 @@
 /** The data explorer: series of many devices with one crosshair, kept in the address. */
 import { Download, X } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
-import { useAction, useLoaded } from '../../core/api/request.ts';
+import { useAction, useLoaded, useShown } from '../../core/api/request.ts';
 import { saveFile } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
 import { listObjects, nameOf } from '../../core/server/managed-object.ts';
@@ -86,14 +86,15 @@ export default function Explore() {
   const refs = useMemo(() => seriesOf(state.s).slice(0, SERIES_MAX), [state.s]);
   const range = useMemo(() => ({ from, to }), [from, to]);
   const sources = [...new Set(refs.map(({ source }) => source))];
-  const names = useLoaded((signal) => namesOf(sources, signal), [sources.join()]);
-  const labelOf = ({ source, series }: SeriesRef): string => `${names.data?.get(source) ?? source} ${series}`;
   const now = Date.now();
   const size = (resolveTime(to, now) ?? now) - (resolveTime(from, now) ?? 0);
   const automatic = width === 0 ? undefined : intervalFor(size, width);
   const interval = agg === 'raw' ? '' : agg === '' ? automatic : agg;
   const view = useSeries({ refs, range, interval });
-  const alarms = useAlarms(sources, range);
+  const isShown = useShown(view.loaded.data !== undefined || view.loaded.error !== undefined);
+  const names = useLoaded(isShown ? (signal) => namesOf(sources, signal) : undefined, [sources.join()]);
+  const labelOf = ({ source, series }: SeriesRef): string => `${names.data?.get(source) ?? source} ${series}`;
+  const alarms = useAlarms(sources, range, !isShown);
   const show = (next: readonly SeriesRef[]): void => set({ s: seriesText(next) });
   const toggle = (ref: SeriesRef, isOn: boolean): void => {
     const others = refs.filter((one) => seriesKey(one) !== seriesKey(ref));

@@ -1,7 +1,7 @@
 /** Measurements of a device: charts of chosen series, live at the right edge, as a table and as files. */
 import { Download } from 'lucide';
 import { useMemo } from 'preact/hooks';
-import { useAction, useLoaded } from '../../core/api/request.ts';
+import { useAction, useLoaded, useShown } from '../../core/api/request.ts';
 import { saveFile } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
 import type { ScreenProps } from '../../core/route.ts';
@@ -69,7 +69,11 @@ function Content({ device, supported }: ContentProps) {
   const automatic = width === 0 ? undefined : intervalFor(size, width);
   const interval = agg === 'raw' ? '' : agg === '' ? automatic : agg;
   const view = useSeries({ refs, range, interval });
-  const alarms = useAlarms([device.id], range);
+  const alarms = useAlarms(
+    [device.id],
+    range,
+    !useShown(view.loaded.data !== undefined || view.loaded.error !== undefined),
+  );
   const toggle = (series: string, isOn: boolean): void => {
     const next = isOn ? [...chosen, series] : chosen.filter((one) => one !== series);
     if (next.length > SERIES_MAX) notify(words.tooMany(SERIES_MAX));

@@ -105,7 +105,7 @@ export default function Palette({ routes, onClose }: PaletteProps) {
   const suggestions: readonly Suggestion[] = [
     ...(search.found ?? []).map(({ id, name, type }) => ({
       key: `device ${id}`,
-      value: `${href('/')}devices/${encodeURIComponent(id)}`,
+      value: href('/devices/:id', { id }),
       text: (
         <>
           <span class="grow">{name}</span>
