@@ -24,6 +24,9 @@ class HttpLoop implements Load {
   private requestsLeft: number;
   private timeMs: number;
   private readonly clients: Client[] = [];
+  /** Bodies that all clients send in turn, where there are more sources than their own have room for. */
+  private readonly bodies: PostRequest[] = [];
+  private sentBodies = 0;
   private readonly job: HttpClosedJob;
 
   constructor(job: HttpClosedJob) {
@@ -33,7 +36,11 @@ class HttpLoop implements Load {
   }
 
   async open(): Promise<void> {
-    const { target, sources, measurementsPerBody, get } = this.job;
+    const { target, sources, measurementsPerBody, get, connections } = this.job;
+    // A body goes out again when all others have, so that no client waits for one that another is writing.
+    if (sources.length > 2 * connections * measurementsPerBody)
+      for (let first = 0; first < sources.length; first += measurementsPerBody)
+        this.bodies.push(postRequest(target, sources, first, measurementsPerBody));
     for (let index = 0; index < this.job.connections; index++) {
       const request =
         get !== undefined
@@ -100,6 +107,7 @@ class HttpLoop implements Load {
 
   private send(client: Client): void {
     this.requestsLeft--;
+    if (this.bodies.length > 0) client.request = this.bodies[this.sentBodies++ % this.bodies.length]!;
     this.timeMs += this.job.stepMs;
     changeRequest(client.request, this.timeMs, this.sent % 10);
     this.sent += this.job.measurementsPerBody;

@@ -3,6 +3,7 @@ import type { Scenario } from '../scenario.ts';
 import { bindings } from './bindings.ts';
 import { cluster } from './cluster.ts';
 import { console } from './console.ts';
+import { devices } from './devices.ts';
 import { handOver } from './hand-over.ts';
 import { idleConnections, newConnections } from './connections.ts';
 import { customTemplates } from './custom-templates.ts';
@@ -45,6 +46,7 @@ export const SCENARIOS: readonly Scenario[] = [
   passwordFlood,
   topics,
   console,
+  devices,
   pmmlForest,
   pmmlUpload,
   pmml,

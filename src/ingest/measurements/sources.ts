@@ -5,11 +5,11 @@
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import { grantsFor, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
 import { ANY } from '../../model/access/inventory-grant.ts';
-import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import { memberText, stringOf } from '../../model/documents/json-document.ts';
 import type { Principal } from '../../model/access/principal.ts';
 
-/** Sources remembered; the oldest half is forgotten when it is reached. */
-const REMEMBERED_MAX = 200_000;
+/** Sources remembered, those of the generation before included. */
+const REMEMBERED_MAX = 500_000;
 
 /** What a permission has to allow for a measurement. */
 const WRITING = { scope: 'MEASUREMENT', permission: 'ADMIN' } as const;
@@ -22,8 +22,10 @@ export interface KnownSource {
 export class Sources {
   readonly #documents: DocumentReader;
   #known = new Map<number, KnownSource>();
-  /** Read before the last call of `age`; used, and read again by the next one who asks after the next call. */
+  /** The generation before: used, and read again by the next one who asks after the next call of `age`. */
   #aged = new Map<number, KnownSource>();
+  /** Shared by the sources of one owner that are read one behind the other. */
+  #last: KnownSource = { tenant: 0, owner: '' };
   /** Reads under way: one that is forgotten meanwhile is not remembered. */
   readonly #reading = new Set<number>();
 
@@ -45,7 +47,10 @@ export class Sources {
     this.#reading.clear();
   }
 
-  /** Forgets what was read before the call before this one: called every 30 s, nothing is older than a minute. */
+  /**
+   * Forgets what was read before the call before this one. Called when a generation is full; in a cluster every 30 s
+   * too, so that nothing is older than a minute.
+   */
   age(): void {
     this.#aged = this.#known;
     this.#known = new Map();
@@ -87,10 +92,11 @@ export class Sources {
 
   #remember(tenant: number, id: number, text: string | undefined, isCurrent: boolean): KnownSource | undefined {
     if (text === undefined) return undefined;
-    const known = { tenant, owner: stringMember(splitMembers(text), 'owner') ?? '' };
-    if (!isCurrent) return known;
-    if (this.#known.size >= REMEMBERED_MAX) this.#known = new Map([...this.#known].slice(REMEMBERED_MAX / 2));
-    this.#known.set(id, known);
-    return known;
+    const owner = stringOf(memberText(text, 'owner')) ?? '';
+    if (this.#last.tenant !== tenant || this.#last.owner !== owner) this.#last = { tenant, owner };
+    if (!isCurrent) return this.#last;
+    if (this.#known.size >= REMEMBERED_MAX / 2) this.age();
+    this.#known.set(id, this.#last);
+    return this.#last;
   }
 }
