@@ -2,6 +2,7 @@
 import type { HistoryReader } from '../ports/history-reader.ts';
 import { conditionOfAccess } from './access.ts';
 import type { Access } from './access.ts';
+import { addBefore } from './deletion.ts';
 import { HistoryFilter } from './filter.ts';
 import { addSources } from './objects-below.ts';
 import type { SourceSelection } from './objects-below.ts';
@@ -73,9 +74,7 @@ export function alarmsToChange(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<{ id: number; source: number }[]> {
   const filter = alarmFilter(tenant, selection);
-  const isBefore = `version <= ${filter.bind('UInt64', seq)}`;
-  filter.add(`(${isBefore} OR creation_time <= fromUnixTimestamp64Milli(${filter.bind('Int64', requestedAt)}, 'UTC'))`);
-  filter.add(`id > ${filter.bind('UInt64', after)}`);
+  addBefore(filter, seq, requestedAt).add(`id > ${filter.bind('UInt64', after)}`);
   return history.query<{ id: number; source: number }>(
     filter.statement(
       ['alarms'],

@@ -1,5 +1,5 @@
 /** Rows of measurements (store/clickhouse/schema.ts). */
-import type { HistoryReader, QueryAsker } from '../../ports/history-reader.ts';
+import type { HistoryReader, HistoryStatement, QueryAsker } from '../../ports/history-reader.ts';
 import type { MeasurementSearch } from '../../ports/measurement-search.ts';
 import type { HistoryFilter } from '../filter.ts';
 
@@ -69,4 +69,24 @@ export async function measuredNames(
   const source = Number(id);
   const statement = { sql, params: { source }, tables: ['measurements'], tenant, source } as const;
   return (await history.query<{ name: string }>(statement)).map(({ name }) => name);
+}
+
+type Bounds = readonly [first: number, last: number];
+
+/**
+ * Which records of a block are stored (`seq`, with the `id` of the measurement). A shard's range has no rows of another
+ * block: the result is not larger than this one.
+ */
+export function storedMeasurements(
+  sequences: ReadonlyMap<number, Bounds>,
+  [firstId, lastId]: Bounds,
+): Pick<HistoryStatement, 'sql' | 'params'> {
+  const ofShards = Array.from(
+    sequences,
+    ([shard, [first, last]]) => `(shard = ${shard} AND seq BETWEEN ${first} AND ${last})`,
+  );
+  return {
+    sql: `SELECT DISTINCT id, seq FROM measurements WHERE id BETWEEN {firstId:UInt64} AND {lastId:UInt64} AND (${ofShards.join(' OR ')})`,
+    params: { firstId, lastId },
+  };
 }

@@ -5,6 +5,7 @@
  * changes nothing.
  */
 import { randomUUID } from 'node:crypto';
+import { anyRow } from '../../history/deletion.ts';
 import { StatementFailed } from '../../ingest/projector/history-writer.ts';
 import type { StatementState } from '../../ingest/projector/history-writer.ts';
 import type { ClickHouse, QueryParams } from './adapter.ts';
@@ -105,9 +106,7 @@ export async function deletingTenants(clickHouse: ClickHouse, table: string): Pr
 }
 
 async function selects(clickHouse: ClickHouse, { table, condition, params }: DeletingStatement): Promise<boolean> {
-  return (
-    (await clickHouse.queryForWrite(`SELECT 1 AS found FROM ${table} WHERE ${condition} LIMIT 1`, params)).length > 0
-  );
+  return (await clickHouse.queryForWrite(anyRow(table, condition), params)).length > 0;
 }
 
 const hasFailed = ({ failure }: Mutation): boolean => failure !== '' && !failure.startsWith(BROKEN_OFF);

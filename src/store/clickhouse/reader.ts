@@ -1,4 +1,5 @@
 /** The reading side of the history store on ClickHouse. */
+import { rowsOfTenant } from '../../history/deletion.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
 import type {
@@ -158,12 +159,7 @@ export class ClickHouseHistoryReader implements HistoryReader, BytesReader {
   /** Whether there are rows of a tenant, deleted entities' included. */
   async hasTenant(tenant: number): Promise<boolean> {
     for (const table of TENANT_TABLES) {
-      const [{ found }] = await this.query<{ found: number }>({
-        sql: `SELECT count() AS found FROM ${table} WHERE tenant = {tenant:UInt32}`,
-        params: {},
-        tables: [table],
-        tenant,
-      });
+      const [{ found }] = await this.query<{ found: number }>(rowsOfTenant(table, tenant));
       if (found > 0) return true;
     }
     return false;

@@ -1,6 +1,7 @@
 /** The writing side of the history store on ClickHouse. */
-import { HistoryFilter } from '../../history/filter.ts';
-import { OF_VALUES, WrongParameter, addParameters, deletionValues, isAboutChanges } from '../../history/parameters.ts';
+import { anyRow, firstEntitiesOf, firstMeasurementsOf, measurementsOf } from '../../history/deletion.ts';
+import { storedMeasurements } from '../../history/measurements/rows.ts';
+import { WrongParameter } from '../../history/parameters.ts';
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
 import type {
   Before,
@@ -77,16 +78,8 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     for (let row = 0; row < rowCount; row += 1) widen(ranges, shard[row], seq[row]);
     const ids = new Map<number, Bounds>();
     for (let row = 0; row < rowCount; row += 1) widen(ids, 0, id[row]);
-    // A shard's range has no rows of another block: the result is not larger than this one.
-    const where = Array.from(
-      ranges,
-      ([number, [first, last]]) => `(shard = ${number} AND seq BETWEEN ${first} AND ${last})`,
-    ).join(' OR ');
-    const [firstId, lastId] = ids.get(0) ?? [0, 0];
-    const rows = await this.#clickHouse.queryForWrite<{ id: number; seq: number }>(
-      `SELECT DISTINCT id, seq FROM measurements WHERE id BETWEEN {firstId:UInt64} AND {lastId:UInt64} AND (${where})`,
-      { firstId, lastId },
-    );
+    const { sql, params } = storedMeasurements(ranges, ids.get(0) ?? [0, 0]);
+    const rows = await this.#clickHouse.queryForWrite<{ id: number; seq: number }>(sql, params);
     return new Map(rows.map((row) => [row.seq, row.id]));
   }
 
@@ -111,29 +104,18 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     }
   }
 
-  async #deleteMeasurements(
-    { tenant, filter, seq }: MeasurementDeletion,
-    mark: string,
-    isBegun: boolean,
-  ): Promise<StatementState> {
+  async #deleteMeasurements(deletion: MeasurementDeletion, mark: string, isBegun: boolean): Promise<StatementState> {
     await this.createTables();
-    const { where, params } = deletionFilter('measurements', tenant, filter);
-    const selected = `${where} AND seq <= {seq:UInt64}`;
+    const { tenant, filter } = deletion;
+    const { found, condition } = refusedWrong(() => measurementsOf(deletion));
+    const { where, params } = found;
+    const table = 'measurements';
     // Most deleted objects never measured anything, ids may name nothing, and a mutation looks at every part.
     const isOfSome = ['source', 'sources', 'id', 'ids'].some((name) => filter[name] !== undefined);
-    if (isOfSome && !isBegun && !(await this.#isAny(selected, { ...params, seq }))) return 'done';
+    if (isOfSome && !isBegun && (await ofOne(this.#clickHouse.query(anyRow(table, where), params))).length === 0)
+      return 'done';
     this.#watch?.hold(tenant, mark, sourcesOf(filter));
-    // All rows of a measurement are in one part, which is replaced as a whole: the inner query finds all of them or
-    // none.
-    const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM measurements WHERE ${selected})`;
-    const condition = OF_VALUES.some((name) => name in filter) ? ofAll : selected;
-    const statement = {
-      table: 'measurements',
-      head: 'DELETE FROM measurements WHERE',
-      condition,
-      params: { ...params, seq },
-    };
-    return advance(this.#clickHouse, statement, mark, isBegun);
+    return advance(this.#clickHouse, { table, head: `DELETE FROM ${table} WHERE`, condition, params }, mark, isBegun);
   }
 
   /** Tenants whose measurements are being deleted, also by what an earlier process began; undefined when one is unknown. */
@@ -142,25 +124,14 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     return deletingTenants(this.#clickHouse, 'measurements');
   }
 
-  async #isAny(where: string, params: Record<string, unknown>): Promise<boolean> {
-    return (
-      (await ofOne(this.#clickHouse.query(`SELECT 1 FROM measurements WHERE ${where} LIMIT 1`, params))).length > 0
-    );
-  }
-
   async selectMeasurements(
-    { tenant, filter, seq }: MeasurementDeletion,
+    deletion: MeasurementDeletion,
     afterId: number,
     limit: number,
   ): Promise<{ id: number; source: number }[]> {
     await this.createTables();
-    const { where, params } = deletionFilter('measurements', tenant, filter);
-    return ofOne(
-      this.#clickHouse.query<{ id: number; source: number }>(
-        `SELECT DISTINCT id, source FROM measurements WHERE ${where} AND seq <= {seq:UInt64} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32}`,
-        { ...params, seq, after: afterId, limit },
-      ),
-    );
+    const { sql, params } = refusedWrong(() => firstMeasurementsOf(deletion, afterId, limit));
+    return ofOne(this.#clickHouse.query<{ id: number; source: number }>(sql, params));
   }
 
   /** Rows of a tenant that exists no more. Repeatable. */
@@ -188,21 +159,10 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     before?: Before,
   ): Promise<{ id: number; source: number }[]> {
     await this.createTables();
-    const { where, params } = deletionFilter(table, tenant, filter);
-    let wasThere = '';
-    if (before) {
-      // What was changed since may have come to match only by that.
-      const isSure = !isAboutChanges(Object.keys(filter));
-      wasThere = ` AND (version <= {beforeSeq:UInt64}${isSure ? ' OR creation_time <= fromUnixTimestamp64Milli({beforeTime:Int64})' : ''})`;
-      params.beforeSeq = before.seq;
-      if (isSure) params.beforeTime = before.time;
-    }
-    return ofOne(
-      this.#clickHouse.query<{ id: number; source: number }>(
-        `SELECT id, source FROM ${table} FINAL WHERE ${where}${wasThere} AND id > {after:UInt64} ORDER BY id LIMIT ${SELECT_PAGE}`,
-        { ...params, after: afterId },
-      ),
+    const { sql, params } = refusedWrong(() =>
+      firstEntitiesOf(tenant, { table, filter }, { after: afterId, before, limit: SELECT_PAGE }),
     );
+    return ofOne(this.#clickHouse.query<{ id: number; source: number }>(sql, params));
   }
 }
 
@@ -272,15 +232,10 @@ function nativeColumns(columns: MeasurementColumns): NativeColumn[] {
   ];
 }
 
-/** The conditions of a DELETE (docs/spec/conventions.md#deleting-collections). @throws HistoryRefusal. */
-function deletionFilter(
-  table: DataDelete['table'],
-  tenant: number,
-  filter: DataDelete['filter'],
-): { where: string; params: Record<string, unknown> } {
+/** @throws HistoryRefusal in place of WrongParameter: it would be wrong again. */
+function refusedWrong<Value>(build: () => Value): Value {
   try {
-    const { where, params } = addParameters(new HistoryFilter(tenant), table, deletionValues(table, filter));
-    return { where, params };
+    return build();
   } catch (error) {
     throw error instanceof WrongParameter ? new HistoryRefusal(error.message, 0, true) : error;
   }
