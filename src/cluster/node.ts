@@ -6,7 +6,7 @@
 import { UNATTRIBUTED } from '../ports/refusals.ts';
 import type { UsageCount } from '../actors/actor-system-options.ts';
 import type { Forwarder } from '../actors/runtime/forwarder.ts';
-import { DataDeletion } from '../actors/handlers/data-deletion.ts';
+import { DataDeletion } from '../ingest/projector/data-deletion.ts';
 import { parseProgress, PROGRESS_KEY } from '../actors/projector-memory.ts';
 import type { JournalCommand } from '../ingest/journal/command-record.ts';
 import { SHARD_COUNT, shardOf } from '../ingest/journal/command-record.ts';

@@ -21,7 +21,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   ports: ['model'],
   pacing: ['model', 'ports'],
   config: ['model', 'ports'],
-  ingest: ['model', 'ports', 'pacing'],
+  ingest: ['model', 'ports', 'pacing', 'records'],
   actors: ['model', 'ports', 'pacing', 'ingest', 'records'],
   records: ['model', 'ports'],
   history: ['model', 'ports', 'pacing'],
@@ -353,6 +353,16 @@ t.test('the history is read by src/history alone, which does not know of request
     matches(
       others.filter(({ path }) => UPKEEP.test(path) && !path.endsWith('/doctor.ts')),
       table,
+    ),
+    [],
+  );
+});
+
+t.test('handlers decide at once: they wait for nothing', async (t) => {
+  t.same(
+    matches(
+      SRC.filter(({ path }) => path.startsWith('src/actors/handlers/')),
+      /\b(?:async|await|Promise|setTimeout|setInterval|setImmediate)\b/,
     ),
     [],
   );

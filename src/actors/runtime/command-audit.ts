@@ -7,6 +7,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Asked } from '../../model/commands/command.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
 import type { ChildLink, ChildLinks } from '../../model/commands/links.ts';
+import { describeFilter, someOf } from '../../model/commands/deletion.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { EntityUpdate } from '../../model/commands/entities.ts';
 import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
@@ -39,9 +40,6 @@ function changed(
   );
   return { text: describeChanges(changes), changes: changes.listed };
 }
-
-/** Of a hierarchy, from its root, or of children. */
-const SOURCES_SHOWN = 10;
 
 const keyOf = (context: ActorContext): string => String(context.command.key);
 const linkOf = (link: ChildLink | ChildLinks): string =>
@@ -97,17 +95,6 @@ const ENTRIES: Readonly<Record<AuditedKind, (context: ActorContext) => Entry>> =
     return { type: 'Inventory', activity, text: `${activity}: ${describeFilter(filter)}`, ...about };
   },
 };
-
-const someOf = (ids: readonly string[]): string =>
-  ids.length <= SOURCES_SHOWN ? ids.join(',') : `${ids.slice(0, SOURCES_SHOWN).join(',')},… (${ids.length})`;
-
-/** Of a DELETE, for the audit log. */
-export function describeFilter(filter: DataDelete['filter']): string {
-  const filters = Object.entries(filter)
-    .map(([name, value]) => `${name}=${name === 'sources' || name === 'ids' ? someOf(value.split(',')) : value}`)
-    .join(', ');
-  return filters === '' ? 'all' : filters;
-}
 
 function ofLink(context: ActorContext, activity: string): Entry {
   const link = context.command.body as ChildLink | ChildLinks;

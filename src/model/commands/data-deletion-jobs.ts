@@ -1,4 +1,4 @@
-/** DELETE by filters of many entities: a job of the tenant until it is done (actors/handlers/data-deletion.ts). */
+/** DELETE by filters of many entities: a job of the tenant until it is done (ingest/projector/data-deletion.ts). */
 
 /** Ids of these records, in the collection `job`, begin so; behind it the sequence of the command. */
 export const DATA_DELETION_PREFIX = 'data-deletion/';

@@ -30,3 +30,18 @@ export function sourcesOf({ source, sources }: DataDelete['filter']): readonly n
   const ids = source ?? sources;
   return ids === undefined ? undefined : ids.split(',').map(Number);
 }
+
+/** Of a hierarchy, from its root, or of children. */
+const SOURCES_SHOWN = 10;
+
+/** Ids for the audit log, the first of many. */
+export const someOf = (ids: readonly string[]): string =>
+  ids.length <= SOURCES_SHOWN ? ids.join(',') : `${ids.slice(0, SOURCES_SHOWN).join(',')},… (${ids.length})`;
+
+/** Of a DELETE, for the audit log. */
+export function describeFilter(filter: DataDelete['filter']): string {
+  const filters = Object.entries(filter)
+    .map(([name, value]) => `${name}=${name === 'sources' || name === 'ids' ? someOf(value.split(',')) : value}`)
+    .join(', ');
+  return filters === '' ? 'all' : filters;
+}

@@ -14,7 +14,7 @@ import type { Tenant, Tenants } from '../../accounts/tenants/tenants.ts';
 import { Tokens } from '../../accounts/login/tokens.ts';
 import type { Usage } from '../../accounts/tenants/usage.ts';
 import type { HealthReport } from '../../api/request/platform.ts';
-import type { DataDeletion } from '../../actors/handlers/data-deletion.ts';
+import type { DataDeletion } from '../../ingest/projector/data-deletion.ts';
 import type { Config } from '../../config/config.ts';
 import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
 import type { RecordIntake } from '../../ingest/journal/record-intake.ts';

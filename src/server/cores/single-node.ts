@@ -10,7 +10,7 @@ import { createFirstAccounts } from '../../accounts/first-start.ts';
 import { MANAGEMENT_TENANT, Tenants } from '../../accounts/tenants/tenants.ts';
 import { ActorSystem } from '../../actors/actor-system.ts';
 import type { ChangedUser } from '../../actors/runtime/context.ts';
-import { DataDeletion } from '../../actors/handlers/data-deletion.ts';
+import { DataDeletion } from '../../ingest/projector/data-deletion.ts';
 import { ProjectorMemory } from '../../actors/projector-memory.ts';
 import type { Config } from '../../config/config.ts';
 import { CommandBus } from '../../ingest/journal/command-bus.ts';

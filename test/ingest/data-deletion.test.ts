@@ -3,7 +3,7 @@
  * of the tenant.
  */
 import t from 'tap';
-import { DataDeletion, FAILURES_MAX } from '../../src/actors/handlers/data-deletion.ts';
+import { DataDeletion, FAILURES_MAX } from '../../src/ingest/projector/data-deletion.ts';
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../src/ingest/projector/history-writer.ts';
 import type { HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/projector/history-writer.ts';
 import type { HistoryQuery } from '../../src/ports/history-reader.ts';

@@ -8,21 +8,21 @@
  * there; the rest is a job of the tenant, a record that is stored before the projector goes on, and carried out a page
  * at a time (`TenantJobs`). Who reads what a deletion of measurements takes waits somewhat longer for it (`settled`).
  */
-import type { JournalCommand } from '../../ingest/journal/command-record.ts';
-import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
-import type { Before, HistoryWriter, MeasurementDeletion } from '../../ingest/projector/history-writer.ts';
-import { isConcerned } from '../../ingest/projector/history-query.ts';
+import type { JournalCommand } from '../journal/command-record.ts';
+import { HistoryRefusal, SELECT_PAGE, StatementFailed } from './history-writer.ts';
+import type { Before, HistoryWriter, MeasurementDeletion } from './history-writer.ts';
+import { isConcerned } from './history-query.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Command } from '../../model/commands/command.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
+import { describeFilter } from '../../model/commands/deletion.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
 import { DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { PROCESSING_MODE, isNotified } from '../../model/commands/processing-mode.ts';
 import type { Job, JobPage } from '../../pacing/tenant-jobs.ts';
-import { describeFilter } from '../runtime/command-audit.ts';
 import { tryChange } from '../../records/records.ts';
 
 const KINDS = {
