@@ -123,6 +123,10 @@ export async function changeRecords(
   });
 }
 
+/** An entry of the audit log about what changes no record. */
+export const writeAudit = (ports: RecordWriter, tenant: number, entry: AuditEntry): Promise<void> =>
+  changeRecords(ports, tenant, [], [entry]);
+
 /** As `changeRecords`. @returns false when another writer was faster; then nothing is changed. */
 export async function tryChange(...change: Parameters<typeof changeRecords>): Promise<boolean> {
   try {

@@ -12,7 +12,7 @@ import { Shares } from '../pacing/shares.ts';
 import type { LiveBus } from '../ports/live-bus.ts';
 import type { Log } from '../ports/log.ts';
 import type { Refusals } from '../ports/refusals.ts';
-import { changeRecords } from '../records/records.ts';
+import { writeAudit } from '../records/records.ts';
 import type { JoinRequest, LocalTunnels, TunnelsElsewhere, WaitingClient } from './elsewhere.ts';
 import { BYTES_LIMIT, CLOSE, DEVICE_LIMIT, IDLE_LIMIT, KEYS_LIMIT, TUNNELS_LIMIT, TUNNEL_LIMITS } from './limits.ts';
 import type { TunnelLimits } from './limits.ts';
@@ -553,7 +553,7 @@ export class Tunnels implements LocalTunnels {
       source: device,
       text: `${activity}: ${name}, ${hostname}:${port}, ${more}`,
     };
-    const written = changeRecords(this.#options, principal.tenantNumber, [], [entry]);
+    const written = writeAudit(this.#options, principal.tenantNumber, entry);
     this.#writeBehind(written, { user: entry.user, activity, device });
   }
 }

@@ -11,7 +11,7 @@ import type { CommandPort } from '../../ports/command-port.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { changeRecords } from '../../records/records.ts';
+import { writeAudit } from '../../records/records.ts';
 
 /** Names whose failed attempts are written in a minute: two records each at most. */
 export const FAILED_USERS_MAX = 150;
@@ -111,7 +111,7 @@ export class LoginAudit {
 
   #write(tenant: number, entry: AuditEntry): void {
     const { log } = this.#options;
-    changeRecords(this.#options, tenant, [], [entry]).catch((error: Error) =>
+    writeAudit(this.#options, tenant, entry).catch((error: Error) =>
       log.warn(
         { err: error, user: entry.user, activity: entry.activity },
         'a login attempt could not be written into the audit log',

@@ -3,7 +3,9 @@
  * request, so it is in memory.
  */
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { RecordChange } from '../../model/commands/records.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
+import { readRecord, updateRecord } from '../../records/records.ts';
+import type { Counting, RecordReader, RecordWriter } from '../../records/records.ts';
 
 /** The ways that there are; single sign-on is not among them. */
 export const LOGIN_TYPES = ['OAUTH2_INTERNAL', 'BASIC'] as const;
@@ -30,6 +32,31 @@ export interface StoredLoginOption {
   readonly authenticationRestrictions?: AuthenticationRestrictions;
   /** Of OAUTH2_INTERNAL: how long its tokens are good, ms. */
   readonly absoluteTimeoutMillis?: number;
+}
+
+const parsed = (text: string | undefined): StoredLoginOption | undefined =>
+  text === undefined ? undefined : (JSON.parse(text) as StoredLoginOption);
+
+/** @returns undefined for a tenant that has set nothing. */
+export const readLoginOption = async (
+  ports: RecordReader,
+  tenant: number,
+  type: LoginType,
+): Promise<StoredLoginOption | undefined> => parsed(await readRecord(ports, tenant, 'loginOption', type));
+
+/** @param decide throws to refuse; undefined takes back what the tenant has set. */
+export async function changeLoginOption(
+  ports: RecordReader & RecordWriter & Counting,
+  tenant: number,
+  type: LoginType,
+  decide: (old: StoredLoginOption | undefined) => StoredLoginOption | undefined,
+  audit: AuditEntry,
+): Promise<void> {
+  const next = (text: string | undefined): string | undefined => {
+    const decided = decide(parsed(text));
+    return decided && JSON.stringify(decided);
+  };
+  await updateRecord(ports, tenant, 'loginOption', type, next, [audit]);
 }
 
 /** What browsers call themselves; programs that pretend to be one are taken for one. */
@@ -71,8 +98,7 @@ export class BasicRestrictions {
   }
 
   #set(tenant: number, text: string | undefined): void {
-    const restrictions =
-      text === undefined ? undefined : (JSON.parse(text) as StoredLoginOption).authenticationRestrictions;
+    const restrictions = parsed(text)?.authenticationRestrictions;
     if (restrictions === undefined) this.#byTenant.delete(tenant);
     else this.#byTenant.set(tenant, restrictions);
   }

@@ -44,7 +44,7 @@ import { accessOf, isOwner, reachOf, requireAnyReach, requireOwner } from '../li
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { REVERT, text } from '../request/schema/query-parameters.ts';
-import { changeBounded } from '../../records/totals.ts';
+import { addJob } from '../../records/jobs.ts';
 import { recordPorts } from '../request/record-ports.ts';
 import { COUNT_TYPES, counted, created, found, notStored } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
@@ -233,13 +233,7 @@ async function putAll(request: ApiRequest): Promise<Answer> {
     after: 0,
   };
   const id = `${BULK_CHANGE_PREFIX}${String(await platform.ids.nextInOrder()).padStart(16, '0')}`;
-  await changeBounded(
-    recordPorts(request),
-    tenant,
-    [{ collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true }],
-    [],
-    [BULK_BOUND],
-  );
+  await addJob(recordPorts(request), tenant, id, change, BULK_BOUND);
   const headers = [REQUESTED_AT, formatTime(change.requestedAt)];
   for (let waitedMs = 0; waitedMs < BULK_WAIT_MS; waitedMs += BULK_POLL_MS) {
     if ((await platform.documents.get('job', tenant, id)) === undefined) return { status: 200, text: '', headers };

@@ -6,7 +6,7 @@ import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { OPEN, Text, open, optional } from '../../model/schema/parts.ts';
 import { JSON_TYPE, parseAccept } from '../http/media-types.ts';
-import { changeRecords } from '../../records/records.ts';
+import { writeAudit } from '../../records/records.ts';
 import { tenantCalled } from '../request/login-host.ts';
 import { requireRate } from '../request/rate.ts';
 import { requireServed } from './notification-consumers.ts';
@@ -60,7 +60,7 @@ async function audit(
   const kind = `${isShared ? ', shared' : ''}${isVolatile ? ', not persistent' : ''}`;
   const text = `${activity}: subscription ${subscription}, subscriber ${subscriber}${kind}`;
   const told: AuditEntry = { type: 'SYSTEM', activity, text, ...(user === undefined ? {} : { user }) };
-  await changeRecords(platform, tenantNumber, [], [told]);
+  await writeAudit(platform, tenantNumber, told);
 }
 
 async function post(request: ApiRequest): Promise<Answer> {

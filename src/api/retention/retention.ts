@@ -1,34 +1,16 @@
 /** Retention rules (docs/spec/retention.md), and runs: what they removed, or in a dry run would remove. */
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
-import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
-import {
-  ANY,
-  DEFAULT_RULE_ID,
-  REMOVED,
-  RETENTION_RULES,
-  RULES_BYTES_LIMIT,
-  RULES_BYTES_MAX,
-  RULES_LIMIT,
-  RULES_MAX,
-  RULE_PREFIX,
-  RUNS_KEPT,
-  RUN_PREFIX,
-  TOTAL_KEY,
-  idOfKey,
-  ruleKey,
-  rulesOf,
-  runKey,
-} from '../../model/entities/retention.ts';
+import { ANY, RETENTION_RULES, RUNS_KEPT, RUN_PREFIX, idOfKey, runKey } from '../../model/entities/retention.ts';
 import type { NamedRule, RetentionRule, RetentionRun } from '../../model/entities/retention.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { NO_SUM, sumOfRecord, changeWithin } from '../../records/totals.ts';
-import type { KeptTotal } from '../../records/totals.ts';
-import { listRecords, readRecord, retried, updateRecord } from '../../records/records.ts';
+import { listRecords, readRecord } from '../../records/records.ts';
+import { addRule, cancelRun, changeRule, retentionRules } from '../../records/retention.ts';
 import { freeing } from '../request/record-ports.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import { RetentionEditable, RetentionRulePost, RetentionRulePut, RetentionRunPost } from './schemas.ts';
@@ -40,34 +22,8 @@ const ADMIN = ['ROLE_RETENTION_RULE_ADMIN'];
 const RULES = '/retention/retentions';
 const RUNS = '/retention/runs';
 
-const allRules = async (request: ApiRequest, tenant = request.tenant): Promise<NamedRule[]> =>
-  rulesOf(
-    await listRecords(request.platform, tenant, RETENTION_RULES, RULE_PREFIX),
-    request.platform.retention.defaultDays,
-  );
-
-/** The rules of a tenant together. */
-const rulesTotal = (tenant: number): KeptTotal => ({
-  tenant,
-  collection: RETENTION_RULES,
-  id: TOTAL_KEY,
-  bounds: {
-    count: { maximum: RULES_MAX, limit: RULES_LIMIT, error: 'retention/too-many' },
-    bytes: { maximum: RULES_BYTES_MAX, limit: RULES_BYTES_LIMIT, error: 'retention/too-large' },
-  },
-  sumOf: (record) => (!record.id.startsWith(RULE_PREFIX) || record.value === REMOVED ? NO_SUM : sumOfRecord(record)),
-  records: (ports) => listRecords(ports, tenant, RETENTION_RULES, RULE_PREFIX),
-});
-
-/** @throws PlatformError 422 when the tenant has no room for more. */
-async function changeRules(
-  request: ApiRequest,
-  tenant: number,
-  changed: RecordChange,
-  told: AuditEntry,
-): Promise<void> {
-  await changeWithin(freeing(request), rulesTotal(tenant), [changed], [told]);
-}
+const allRules = (request: ApiRequest, tenant = request.tenant): Promise<NamedRule[]> =>
+  retentionRules(request.platform, tenant, request.platform.retention.defaultDays);
 
 const ruleUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${RULES}/${id}`;
 const ruleText = (request: ApiRequest, { id, rule }: NamedRule): string =>
@@ -117,13 +73,7 @@ function newRule(sent: Partial<Record<keyof RetentionRule, unknown>>): Retention
 async function post(request: ApiRequest): Promise<Answer> {
   const rule = newRule(JSON.parse(request.bodyText()) as object);
   const named = { id: String(await request.platform.ids.nextInOrder()), rule };
-  const change = {
-    collection: RETENTION_RULES,
-    id: ruleKey(named.id),
-    expected: undefined,
-    value: JSON.stringify(rule),
-  } as const;
-  await changeRules(request, request.tenant, change, audit(request, 'Retention rule created', named));
+  await addRule(freeing(request), request.tenant, named, audit(request, 'Retention rule created', named));
   return created('retentionRule', ruleText(request, named), ruleUrl(request, named.id));
 }
 
@@ -147,19 +97,7 @@ async function change(
   decide: (rule: RetentionRule) => RetentionRule | undefined,
 ): Promise<NamedRule> {
   const named = await load(request, tenant);
-  const id = ruleKey(named.id);
-  return retried(request.platform, async () => {
-    const expected = await readRecord(request.platform, tenant, RETENTION_RULES, id);
-    if (expected === REMOVED || (expected === undefined && named.id !== DEFAULT_RULE_ID))
-      throw new PlatformError('retention/not-found', { id: named.id });
-    const present = expected === undefined ? named.rule : (JSON.parse(expected) as RetentionRule);
-    const next = decide(present);
-    const value = next !== undefined ? JSON.stringify(next) : named.id === DEFAULT_RULE_ID ? REMOVED : undefined;
-    const told = audit(request, activity, { id: named.id, rule: next ?? present });
-    if (value !== expected)
-      await changeRules(request, tenant, { collection: RETENTION_RULES, id, expected, value }, told);
-    return { id: named.id, rule: next ?? named.rule };
-  });
+  return changeRule(freeing(request), tenant, named, decide, (rule) => audit(request, activity, rule));
 }
 
 function requireEditable(rule: RetentionRule, id: string): void {
@@ -222,13 +160,13 @@ function runText(request: ApiRequest, id: string, run: RetentionRun): string {
   });
 }
 
-async function loadRun(request: ApiRequest): Promise<{ id: string; run: RetentionRun; stored: string }> {
+async function loadRun(request: ApiRequest): Promise<{ id: string; run: RetentionRun }> {
   const { id } = request.params;
   const stored = isEntityId(id)
     ? await readRecord(request.platform, request.tenant, RETENTION_RULES, runKey(id))
     : undefined;
   if (stored === undefined) throw new PlatformError('retention/run-not-found', { id });
-  return { id, stored, run: JSON.parse(stored) as RetentionRun };
+  return { id, run: JSON.parse(stored) as RetentionRun };
 }
 
 async function getRun(request: ApiRequest): Promise<Answer> {
@@ -268,31 +206,9 @@ async function postRun(request: ApiRequest): Promise<Answer> {
   return created('retentionRun', runText(request, id, run), `${request.baseUrl}${RUNS}/${id}`);
 }
 
-/** Ends a run under way; what it has removed stays removed. */
-async function cancelRun(request: ApiRequest): Promise<Answer> {
+async function endRun(request: ApiRequest): Promise<Answer> {
   const { id } = await loadRun(request);
-  await updateRecord(
-    freeing(request),
-    request.tenant,
-    RETENTION_RULES,
-    runKey(id),
-    (stored) => {
-      if (stored === undefined) throw new PlatformError('retention/run-not-found', { id });
-      const run = JSON.parse(stored) as RetentionRun;
-      if (run.status !== 'RUNNING') return stored;
-      const canceled: RetentionRun = { ...run, status: 'CANCELED', endedAt: request.platform.now() };
-      return JSON.stringify(canceled);
-    },
-    [
-      {
-        type: 'SYSTEM',
-        activity: 'Retention run canceled',
-        text: `Retention run ${id} canceled`,
-        source: id,
-        user: request.principal.userName,
-      },
-    ],
-  );
+  await cancelRun(freeing(request), request.tenant, id, request.principal.userName);
   return NO_CONTENT;
 }
 
@@ -385,7 +301,7 @@ export function retentionRoutes(): Route[] {
       ...admin,
       summary: 'End a retention run; what it removed stays removed',
       answers: gone,
-      handle: cancelRun,
+      handle: endRun,
     },
   ];
 }

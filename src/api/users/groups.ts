@@ -1,6 +1,6 @@
 /** Groups of users, their members and their roles (docs/spec/users.md#groups). */
 import { devicePermissionGrants } from '../../accounts/users/effective-rights.ts';
-import { ADMINS_GROUP } from '../../accounts/users/groups.ts';
+import { ADMINS_GROUP, removeMembers } from '../../accounts/users/groups.ts';
 import type { StoredGroup } from '../../accounts/users/groups.ts';
 import { USER_DOC_BYTES_MAX, memberKey, requireSmall } from '../../actors/handlers/users/user.ts';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
@@ -18,7 +18,6 @@ import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import type { Page } from '../../model/documents/page.ts';
 import { recordSteps } from '../../records/steps.ts';
 import { keepPosition, positionBefore } from '../lists/positions.ts';
-import { changeRecords, retried } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -52,9 +51,6 @@ import { TENANT_KEY } from '../../model/commands/keys.ts';
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'name', 'roles', 'users']);
 /** Members of a page that are read at once. */
 const USERS_AT_ONCE = 100;
-/** Entries of a deleted group that are removed with one command. */
-const CHUNK = 1_000;
-
 const USER_LINK = /\/user\/([^/]+)\/users\/[^/]+\/*$/;
 
 export const GROUPS = new NamedRecords<StoredGroup>(
@@ -146,21 +142,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
   requireRoles(request, group.roles);
   if (group.id === ADMINS_GROUP) throw new PlatformError('security/forbidden');
   await GROUPS.remove(request, id);
-  // The users keep the id, which means nothing any more and is never given again; a crash here leaves entries that
-  // no caller reads.
-  const removeSome = async (): Promise<boolean> => {
-    const rows = await request.platform.documents.list('groupMember', request.tenant, memberKey(group.id, ''), {
-      limit: CHUNK,
-    });
-    if (rows.length === 0) return false;
-    await changeRecords(
-      request.platform,
-      request.tenant,
-      rows.map((row) => ({ collection: 'groupMember', id: row.id, expected: row.value, value: undefined })),
-    );
-    return true;
-  };
-  while (await retried(request.platform, removeSome));
+  await removeMembers(request.platform, request.tenant, group.id);
   return NO_CONTENT;
 }
 

@@ -2,21 +2,24 @@
  * Inventory roles, their holders and objects (docs/spec/users.md#inventory-roles). Their effect: api/lists/owner.ts.
  */
 import type { StoredAssignment, StoredInventoryRole } from '../../accounts/users/groups.ts';
+import {
+  addAssignment,
+  assignmentsOf,
+  changeAssignment,
+  loadAssignment,
+} from '../../accounts/users/inventory-assignments.ts';
 import { requireNoFurtherRights } from '../../actors/handlers/users/user.ts';
-import type { AuditEntry, PrefixBound } from '../../model/commands/records.ts';
-import { PlatformError } from '../../model/errors.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
-import { isEntityId, idText } from '../../model/entities/entity-id.ts';
+import { idText } from '../../model/entities/entity-id.ts';
 import { quote } from '../entities/text.ts';
 import { requireEverywhere, requireGrantsOfRole } from './inventory-rights.ts';
 import { loadManagedObject } from '../lists/owner.ts';
 import { NamedRecords, sentName } from '../../records/named-records.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { changeRecords, listRecords, retried } from '../../records/records.ts';
-import { changeBounded } from '../../records/totals.ts';
 import { recordPorts } from '../request/record-ports.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
@@ -24,13 +27,6 @@ import type { Answer } from '../request/answer.ts';
 import * as schemas from './schemas.ts';
 import { USER_ADMIN, USER_READ, loadUser, requireOwnTenant, userUrl } from './text.ts';
 
-/** Of one user: a login reads each assignment. */
-const ASSIGNMENTS_BOUND: Omit<PrefixBound, 'prefix'> = {
-  collection: 'inventoryAssignment',
-  maximum: 200,
-  limit: 'users/inventory-assignments',
-  error: 'inventory-roles/too-many-assignments',
-};
 const ROLES = new NamedRecords<StoredInventoryRole>(
   'inventoryRole',
   { notFound: 'inventory-roles/not-found', duplicate: 'inventory-roles/duplicate' },
@@ -100,8 +96,6 @@ async function remove(request: ApiRequest): Promise<Answer> {
   return NO_CONTENT;
 }
 
-const assignmentKey = (userName: string, id: number | string): string => `${userName}\n${id}`;
-
 async function assignmentText(request: ApiRequest, userName: string, assignment: StoredAssignment): Promise<string> {
   const stored = await ROLES.loadMany(
     request,
@@ -142,31 +136,12 @@ async function userToAssign(request: ApiRequest): Promise<string> {
   return user.userName;
 }
 
-async function loadAssignment(
-  request: ApiRequest,
-  userName: string,
-): Promise<{ key: string; text: string; assignment: StoredAssignment }> {
-  const { id } = request.params;
-  const key = assignmentKey(userName, id);
-  const text = isEntityId(id)
-    ? await request.platform.documents.get('inventoryAssignment', request.tenant, key)
-    : undefined;
-  if (text === undefined) throw new PlatformError('inventory-roles/assignment-not-found', { id, user: userName });
-  return { key, text, assignment: JSON.parse(text) as StoredAssignment };
-}
-
 async function listAssignments(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
-  const records = await listRecords(
-    request.platform,
-    request.tenant,
-    'inventoryAssignment',
-    assignmentKey(userName, ''),
-  );
   const items: string[] = [];
   const budget = new PageBudget(request);
-  for (const { value } of records) {
-    const text = await assignmentText(request, userName, JSON.parse(value) as StoredAssignment);
+  for (const assignment of await assignmentsOf(request.platform, request.tenant, userName)) {
+    const text = await assignmentText(request, userName, assignment);
     budget.take(text.length);
     items.push(text);
   }
@@ -180,15 +155,8 @@ async function assign(request: ApiRequest): Promise<Answer> {
   await loadManagedObject(request, managedObject);
   const roles = await sentRoleIds(request, managedObject);
   const assignment: StoredAssignment = { id: await request.platform.ids.nextInOrder(), managedObject, roles };
-  const key = assignmentKey(userName, assignment.id);
-  const value = JSON.stringify(assignment);
-  await changeBounded(
-    recordPorts(request),
-    request.tenant,
-    [{ collection: 'inventoryAssignment', id: key, expected: undefined, value }],
-    [await auditOf(request, userName, undefined, assignment)],
-    [{ ...ASSIGNMENTS_BOUND, prefix: assignmentKey(userName, '') }],
-  );
+  const audit = await auditOf(request, userName, undefined, assignment);
+  await addAssignment(recordPorts(request), request.tenant, userName, assignment, audit);
   return found('inventoryAssignment', await assignmentText(request, userName, assignment));
 }
 
@@ -214,34 +182,25 @@ async function auditOf(
 
 async function getAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
-  return found(
-    'inventoryAssignment',
-    await assignmentText(request, userName, (await loadAssignment(request, userName)).assignment),
-  );
+  const assignment = await loadAssignment(request.platform, request.tenant, userName, request.params['id']);
+  return found('inventoryAssignment', await assignmentText(request, userName, assignment));
 }
 
 /** @param decide what becomes of it: undefined is its end. @throws PlatformError 404. */
-function changeAssignment<Next extends StoredAssignment | undefined>(
+function change<Next extends StoredAssignment | undefined>(
   request: ApiRequest,
   userName: string,
   decide: (assignment: StoredAssignment) => Next | Promise<Next>,
 ): Promise<Next> {
-  return retried(request.platform, async () => {
-    const { key, text, assignment } = await loadAssignment(request, userName);
-    const next = await decide(assignment);
-    await changeRecords(
-      request.platform,
-      request.tenant,
-      [{ collection: 'inventoryAssignment', id: key, expected: text, value: next && JSON.stringify(next) }],
-      [await auditOf(request, userName, assignment, next)],
-    );
-    return next;
-  });
+  const place = { tenant: request.tenant, userName, id: request.params['id'] };
+  return changeAssignment(recordPorts(request), place, decide, (before, after) =>
+    auditOf(request, userName, before, after),
+  );
 }
 
 async function putAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userToAssign(request);
-  const next = await changeAssignment(request, userName, async (assignment) => ({
+  const next = await change(request, userName, async (assignment) => ({
     ...assignment,
     roles: await sentRoleIds(request, assignment.managedObject),
   }));
@@ -250,7 +209,7 @@ async function putAssignment(request: ApiRequest): Promise<Answer> {
 
 async function removeAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
-  await changeAssignment(request, userName, () => undefined);
+  await change(request, userName, () => undefined);
   return NO_CONTENT;
 }
 

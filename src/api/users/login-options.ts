@@ -3,7 +3,7 @@
  * own, and DELETE takes that back. Single sign-on (type OAUTH2) is not offered.
  */
 import Type from 'typebox';
-import { LOGIN_TYPES, WEB_BROWSERS } from '../../accounts/login/options.ts';
+import { LOGIN_TYPES, WEB_BROWSERS, changeLoginOption, readLoginOption } from '../../accounts/login/options.ts';
 import type { AuthenticationRestrictions, LoginType, StoredLoginOption } from '../../accounts/login/options.ts';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { TOKEN_SECONDS, TOKEN_SECONDS_MIN } from '../../accounts/login/tokens.ts';
@@ -14,7 +14,6 @@ import { segment } from '../entities/text.ts';
 import { tenantCalled } from '../request/login-host.ts';
 import type { TenantInfo } from '../request/platform.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';
-import { readRecord, updateRecord } from '../../records/records.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -31,10 +30,8 @@ const SESSION_LIMIT =
   `absoluteTimeoutMillis from ${TOKEN_SECONDS_MIN * 1_000} to ${TOKEN_SECONDS * 1_000} and userAgentValidationRequired false: ` +
   'sessions are neither counted nor renewed';
 
-async function stored(request: ApiRequest, tenant: number, type: LoginType): Promise<StoredLoginOption> {
-  const record = await readRecord(request.platform, tenant, 'loginOption', type);
-  return record === undefined ? {} : (JSON.parse(record) as StoredLoginOption);
-}
+const stored = async (request: ApiRequest, tenant: number, type: LoginType): Promise<StoredLoginOption> =>
+  (await readLoginOption(request.platform, tenant, type)) ?? {};
 
 /** How long a token of a login is good: by the login option, else the tenant's option. */
 export async function lifetimeSeconds(request: ApiRequest, tenant: TenantInfo): Promise<number> {
@@ -206,18 +203,8 @@ function change(
   type: LoginType,
   activity: string,
   decide: (old: StoredLoginOption | undefined) => StoredLoginOption | undefined,
-): Promise<string | undefined> {
-  return updateRecord(
-    request.platform,
-    tenant,
-    'loginOption',
-    type,
-    (text) => {
-      const next = decide(text === undefined ? undefined : (JSON.parse(text) as StoredLoginOption));
-      return next === undefined ? undefined : JSON.stringify(next);
-    },
-    [auditOf(request, activity, type)],
-  );
+): Promise<void> {
+  return changeLoginOption(request.platform, tenant, type, decide, auditOf(request, activity, type));
 }
 
 async function answerChanged(request: ApiRequest, type: LoginType): Promise<Answer> {
