@@ -1,6 +1,6 @@
 /** Accounts of the first start: administrators of both tenants and the device bootstrap user. */
 import { randomInt } from 'node:crypto';
-import type { DocumentChange, Documents } from '../actors/runtime/documents.ts';
+import type { DocumentChange, Documents } from '../ports/stores/documents.ts';
 import type { StoredUser } from '../model/entities/stored-user.ts';
 import { memberKey } from '../actors/handlers/users/user.ts';
 import { kindOfName } from './passwords/hashes.ts';

@@ -7,9 +7,9 @@ import type { LiveBus, Notification } from '../ports/live-bus.ts';
 import type { Log } from '../ports/log.ts';
 import type { MeasurementListener } from '../ports/measurement-listener.ts';
 import type { JournalCommand } from '../ingest/journal/command-record.ts';
-import type { HistoryRow } from '../ingest/projector/history-writer.ts';
+import type { HistoryRow } from '../ports/stores/history-writer.ts';
 import type { ChangedUser } from './runtime/context.ts';
-import type { Documents } from './runtime/documents.ts';
+import type { Documents } from '../ports/stores/documents.ts';
 import type { Forwarder } from './runtime/forwarder.ts';
 
 export interface UsageCount {

@@ -1,9 +1,9 @@
 /** The projector's progress in the documents, and the outbox that the actors' commits fill. */
-import type { HistoryRow } from '../ingest/projector/history-writer.ts';
+import type { HistoryRow } from '../ports/stores/history-writer.ts';
 import type { InsertIntent, ProjectorProgress } from '../ingest/projector/progress.ts';
 import { OUTBOX_PREFIX, outboxKey } from './actor-system.ts';
 import type { ActorSystem } from './actor-system.ts';
-import type { DocumentChange, Documents } from './runtime/documents.ts';
+import type { DocumentChange, Documents } from '../ports/stores/documents.ts';
 
 export const PROGRESS_KEY = 'projector';
 const PAGE = 1_000;

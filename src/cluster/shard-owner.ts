@@ -7,8 +7,8 @@ import type { DecidedGroup, UsageCount } from '../actors/actor-system-options.ts
 import type { Forwarder } from '../actors/runtime/forwarder.ts';
 import { ProjectorMemory } from '../actors/projector-memory.ts';
 import { nextAt } from '../ingest/journal/record-layout.ts';
-import { entryOfCommand } from '../ingest/journal/quarantine.ts';
-import type { Quarantine } from '../ingest/journal/quarantine.ts';
+import { entryOfCommand } from '../ingest/journal/set-aside.ts';
+import type { Quarantine } from '../ports/stores/quarantine.ts';
 import type { Command } from '../model/commands/command.ts';
 import type { LiveBus } from '../ports/live-bus.ts';
 import type { Log } from '../ports/log.ts';
@@ -18,9 +18,9 @@ import { sweepMarkers } from './shards/marker-sweep.ts';
 import { LINKS_ENDED } from './gateway/outcome-sender.ts';
 import type { OutcomeSender } from './gateway/outcome-sender.ts';
 import type { BlockIntent } from './projector/track.ts';
-import { Fenced, StateLost } from './shards/documents.ts';
-import type { ClusterDocuments, ShardDocuments } from './shards/documents.ts';
-import type { ShardFollower, ShardGroup, ShardJournal } from './shards/journal.ts';
+import { Fenced, StateLost } from '../ports/cluster/documents.ts';
+import type { ClusterDocuments, ShardDocuments } from '../ports/cluster/documents.ts';
+import type { ShardFollower, ShardGroup, ShardJournal } from '../ports/cluster/journal.ts';
 import { isOfShard, RoutedDocuments } from './shards/reader.ts';
 
 /** Groups on their way through the actors: more wait in the journal. */

@@ -1,6 +1,7 @@
 /** What is selected to be deleted: the filter of lists, and what was there when the deletion came. */
 import type { DataDelete } from '../model/commands/deletion.ts';
 import type { HistoryStatement, HistoryTable } from '../ports/history-reader.ts';
+import type { Before, MeasurementDeletion } from '../ports/stores/history-writer.ts';
 import { HistoryFilter } from './filter.ts';
 import { OF_VALUES, addParameters, deletionValues, isAboutChanges } from './parameters.ts';
 
@@ -39,15 +40,10 @@ function deletionFilter(table: DataDelete['table'], tenant: number, filter: Data
   return addParameters(new HistoryFilter(tenant), table, deletionValues(table, filter));
 }
 
-/** A DELETE of measurements, which came with this sequence. */
-export interface MeasurementDeletion {
-  readonly tenant: number;
-  readonly filter: DataDelete['filter'];
-  readonly seq: number;
-}
+type Deletion = Pick<MeasurementDeletion, 'tenant' | 'filter' | 'seq'>;
 
 /** What it selects, and the condition on the rows that go. @throws WrongParameter. */
-export function measurementsOf({ tenant, filter, seq }: MeasurementDeletion): {
+export function measurementsOf({ tenant, filter, seq }: Deletion): {
   readonly found: HistoryFilter;
   readonly condition: string;
 } {
@@ -58,7 +54,7 @@ export function measurementsOf({ tenant, filter, seq }: MeasurementDeletion): {
 }
 
 /** The first of them (`id`, `source`) behind the id `after`. @throws WrongParameter. */
-export function firstMeasurementsOf(deletion: MeasurementDeletion, after: number, limit: number): HistoryStatement {
+export function firstMeasurementsOf(deletion: Deletion, after: number, limit: number): HistoryStatement {
   const { found } = measurementsOf(deletion);
   found.add(`id > ${found.bind('UInt64', after)}`);
   return found.statement(
@@ -69,13 +65,12 @@ export function firstMeasurementsOf(deletion: MeasurementDeletion, after: number
 
 /**
  * The first entities (`id`, `source`) behind the id `after`.
- * @param before sequence and time (ms since 1970) of the DELETE, where the table may have rows of what came later.
  * @throws WrongParameter.
  */
 export function firstEntitiesOf(
   tenant: number,
   { table, filter }: DataDelete,
-  { after, before, limit }: { after: number; before?: { readonly seq: number; readonly time: number }; limit: number },
+  { after, before, limit }: { after: number; before?: Before | undefined; limit: number },
 ): HistoryStatement {
   const found = deletionFilter(table, tenant, filter);
   if (before !== undefined) addBefore(found, before.seq, isAboutChanges(Object.keys(filter)) ? undefined : before.time);

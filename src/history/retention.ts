@@ -2,7 +2,7 @@
 import type { RetentionTarget } from '../model/entities/retention.ts';
 import { ANY } from '../model/entities/retention.ts';
 import type { HistoryStatement } from '../ports/history-reader.ts';
-import type { EntityKind, RowKind } from '../ports/retention-history.ts';
+import type { EntityKind, RowKind } from '../ports/stores/retention-history.ts';
 import { ofWholeMeasurements } from './deletion.ts';
 import { HistoryFilter } from './filter.ts';
 import { addParameters } from './parameters.ts';

@@ -2,7 +2,7 @@
  * Knows whether the documents can be read and written: the result of the last commit, how long the oldest one under way
  * takes, and a read that is begun at each question. No caller waits for any of it.
  */
-import type { DocumentChange, Documents } from '../actors/runtime/documents.ts';
+import type { DocumentChange, Documents } from '../ports/stores/documents.ts';
 import type { Collection } from '../model/commands/collections.ts';
 
 /**

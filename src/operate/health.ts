@@ -4,8 +4,8 @@
  */
 import type { ActorSystem } from '../actors/actor-system.ts';
 import type { GroupCommit } from '../ingest/journal/group-commit.ts';
-import type { Journal } from '../ingest/journal/journal.ts';
-import type { Quarantine } from '../ingest/journal/quarantine.ts';
+import type { Journal } from '../ports/stores/journal.ts';
+import type { Quarantine } from '../ports/stores/quarantine.ts';
 import type { Projector } from '../ingest/projector/projector.ts';
 import type { Metrics } from './metrics.ts';
 

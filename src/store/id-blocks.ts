@@ -2,7 +2,7 @@
  * Ids from blocks that are reserved in the document store: unique over restarts, growing, below 2^53 (design,
  * Identifiers).
  */
-import type { Documents } from '../actors/runtime/documents.ts';
+import type { Documents } from '../ports/stores/documents.ts';
 import { shardOf, shardOfId } from '../ingest/journal/command-record.ts';
 import type { ActorKey } from '../model/commands/command.ts';
 import type { IdSource } from '../ports/id-source.ts';

@@ -5,7 +5,7 @@ import { ChangedUsers } from '../../src/accounts/users/changed-users.ts';
 import { createFirstAccounts } from '../../src/accounts/first-start.ts';
 import { ProvenPasswords } from '../../src/accounts/login/proven-passwords.ts';
 import { Tenants } from '../../src/accounts/tenants/tenants.ts';
-import type { Documents } from '../../src/actors/runtime/documents.ts';
+import type { Documents } from '../../src/ports/stores/documents.ts';
 import type { StoredUser } from '../../src/model/entities/stored-user.ts';
 import { quickHashes } from '../helpers/quick-hashes.ts';
 import { matchesGenerated } from '../../src/model/access/password-hash.ts';

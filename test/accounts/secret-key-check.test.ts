@@ -1,7 +1,7 @@
 /** Nodes of a cluster tell by a fingerprint that one of them has another secret key. */
 import t from 'tap';
 import { checkSecretKey, fingerprintOf, requireSame } from '../../src/accounts/options/secret-key-check.ts';
-import type { DocumentChange, Documents } from '../../src/actors/runtime/documents.ts';
+import type { DocumentChange, Documents } from '../../src/ports/stores/documents.ts';
 
 const KEY = 'a-key-0123456789-0123456789-0123456789';
 

@@ -3,7 +3,7 @@
  * came.
  */
 import t from 'tap';
-import type { DocumentChange, Documents } from '../../src/actors/runtime/documents.ts';
+import type { DocumentChange, Documents } from '../../src/ports/stores/documents.ts';
 import { NotLoaded, StateView } from '../../src/actors/runtime/state-view.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { NOW, openPlatform, until } from './platform.ts';

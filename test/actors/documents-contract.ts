@@ -1,6 +1,6 @@
 /** What every adapter of the documents port promises; run by the tests of the adapters. */
 import type { Test } from 'tap';
-import type { DocumentChange, Documents } from '../../src/actors/runtime/documents.ts';
+import type { DocumentChange, Documents } from '../../src/ports/stores/documents.ts';
 import type { Collection } from '../../src/model/commands/collections.ts';
 import { Random } from '../smartrest/random.ts';
 

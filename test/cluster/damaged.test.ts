@@ -7,7 +7,7 @@ import { encodeCommand, shardOf } from '../../src/ingest/journal/command-record.
 import { OFFSET_COUNT } from '../../src/ingest/journal/record-layout.ts';
 import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
-import { JournalUnavailable } from '../../src/cluster/shards/journal.ts';
+import { JournalUnavailable } from '../../src/ports/cluster/journal.ts';
 import { NOW, TENANT, until } from '../actors/platform.ts';
 import { TestCluster } from './memory/nodes.ts';
 

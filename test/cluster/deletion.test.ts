@@ -4,7 +4,7 @@
  */
 import t from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
-import { SELECT_PAGE } from '../../src/ingest/projector/history-writer.ts';
+import { SELECT_PAGE } from '../../src/ports/stores/history-writer.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { DATA_DELETION_PREFIX } from '../../src/model/commands/data-deletion-jobs.ts';
 import { TenantJobs } from '../../src/pacing/tenant-jobs.ts';

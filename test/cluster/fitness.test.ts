@@ -1,7 +1,7 @@
 /** Who should own shards when nodes lack a server: those that lack the least, once that has stayed so. */
 import t from 'tap';
 import { Fitness } from '../../src/cluster/shards/fitness.ts';
-import type { Lack, Member } from '../../src/cluster/shards/leases.ts';
+import type { Lack, Member } from '../../src/ports/cluster/leases.ts';
 import { StoreWatch } from '../../src/cluster/peers/store-watch.ts';
 
 const SETTLE_MS = 100;

@@ -5,7 +5,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
-import { HistoryRefusal } from '../../src/ingest/projector/history-writer.ts';
+import { HistoryRefusal } from '../../src/ports/stores/history-writer.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { until } from '../actors/platform.ts';
 import type { FakeHistory } from '../ingest/fake-history.ts';

@@ -4,7 +4,7 @@
  */
 import t from 'tap';
 import type { Test } from 'tap';
-import type { ConnectionHolder, ConnectionRegistry } from '../../src/cluster/peers/connection-registry.ts';
+import type { ConnectionHolder, ConnectionRegistry } from '../../src/ports/cluster/connection-registry.ts';
 import { SessionReceipts } from '../../src/cluster/gateway/session-receipts.ts';
 import { SessionTakeover } from '../../src/cluster/gateway/session-takeover.ts';
 import { shardOf, textKeyIn } from '../../src/ingest/journal/command-record.ts';

@@ -303,6 +303,70 @@ t.test('folders are small, and words that files share are folders', async (t) =>
   t.same(wrong, []);
 });
 
+/** `alarm` of `alarms`: a folder that says the same in other words would be a second name of the area. */
+const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/s$/, '');
+/** Words of PMML, and of tests alone. */
+const NOT_AREAS = /^src\/scoring-workers\/pmml\/|^test\/(?:.*\/)?(?:helpers|memory)(?:\/|$)/;
+
+t.test('an area has the same name in every layer, and its files lie in its folder', async (t) => {
+  const folders = [...new Set([...SRC, ...sources('test', /\.test\.ts$/)].map(({ path }) => dirname(path)))];
+  const areas = folders.filter((folder) => folder.split('/').length > 2 && !NOT_AREAS.test(folder));
+  const names = new Map<string, Set<string>>();
+  for (const name of areas.map((folder) => basename(folder)))
+    names.set(singular(name), new Set([...(names.get(singular(name)) ?? []), name]));
+  t.same(
+    [...names.values()].filter(({ size }) => size > 1).map((same) => [...same].join(' and ')),
+    [],
+  );
+  const ofApi = new Set(
+    areas.filter((folder) => dirname(folder) === 'src/api').map((folder) => singular(basename(folder))),
+  );
+  const beside = SRC.filter(({ path }) => {
+    const word = singular(/^[a-z]+/.exec(basename(path))?.[0] ?? '');
+    return areas.some(
+      (folder) => dirname(folder) === dirname(path) && singular(basename(folder)) === word && ofApi.has(word),
+    );
+  });
+  t.same(
+    beside.map(({ path }) => path),
+    [],
+  );
+  // Tests lie where what they test does; those of whole servers have areas of their own.
+  const layers = Object.keys(DIRECTIONS).map((layer) => `test/${layer}/`);
+  t.same(
+    areas.filter(
+      (folder) =>
+        layers.some((layer) => folder.startsWith(layer)) && !existsSync(join(ROOT, folder.replace(/^test/, 'src'))),
+    ),
+    [],
+  );
+});
+
+t.test('ports lie in src/ports: what the adapters of src/store implement, and what is called so', async (t) => {
+  const implemented = SRC.filter(({ path }) => path.startsWith('src/store/')).flatMap((source) =>
+    [
+      ...withoutComments(source.text).matchAll(/\bclass \w+(?:<[^{]*>)?(?: extends [^{]+?)? implements ([^{]+)\{/g),
+    ].flatMap(([, names]) => names.split(',').map((name) => ({ source, name: name.trim().replace(/<.*/, '') }))),
+  );
+  t.ok(implemented.length > 15);
+  const elsewhere = implemented.filter(({ source, name }) => {
+    const from = new RegExp(`^import [^;]*\\b${name}\\b[^;]*?from '([^']+)'`, 'm').exec(source.text)?.[1] ?? '';
+    const path = target(source, from);
+    return path !== undefined && !/^src\/(?:ports|store)\//.test(path);
+  });
+  t.same(
+    elsewhere.map(({ source, name }) => `${name} of ${source.path}`),
+    [],
+  );
+  t.same(
+    matches(
+      SRC.filter(({ path }) => path.startsWith('src/model/')),
+      /\binterface \w+Port\b/,
+    ),
+    [],
+  );
+});
+
 /** Cycles that a walk in depth finds, each as `a → b → a`. */
 function cycles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const found: string[] = [];

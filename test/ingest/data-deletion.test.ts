@@ -4,8 +4,8 @@
  */
 import t from 'tap';
 import { DataDeletion, FAILURES_MAX } from '../../src/ingest/projector/data-deletion.ts';
-import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../src/ingest/projector/history-writer.ts';
-import type { HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/projector/history-writer.ts';
+import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../src/ports/stores/history-writer.ts';
+import type { HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ports/stores/history-writer.ts';
 import type { HistoryQuery } from '../../src/ports/history-reader.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Command } from '../../src/model/commands/command.ts';

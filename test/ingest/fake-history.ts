@@ -2,14 +2,14 @@
  * A history store in memory that behaves like ClickHouse: blocks with a known token change nothing, newer versions
  * replace rows.
  */
-import { SELECT_PAGE } from '../../src/ingest/projector/history-writer.ts';
+import { SELECT_PAGE } from '../../src/ports/stores/history-writer.ts';
 import type {
   Before,
   HistoryWriter,
+  MeasurementBlock,
   MeasurementDeletion,
   StatementState,
-} from '../../src/ingest/projector/history-writer.ts';
-import type { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
+} from '../../src/ports/stores/history-writer.ts';
 import type { DataDelete } from '../../src/model/commands/deletion.ts';
 
 export interface Value {
@@ -49,7 +49,7 @@ export class FakeHistory implements HistoryWriter {
   /** Called when a call has taken effect, before its caller knows. */
   after: (call: string) => Promise<void> | void = () => undefined;
 
-  async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {
+  async insertMeasurements(columns: MeasurementBlock, token: string): Promise<void> {
     const rows = Array.from({ length: columns.rowCount }, (_, row) => ({
       tenant: columns.tenant[row],
       id: columns.id[row],
@@ -83,7 +83,7 @@ export class FakeHistory implements HistoryWriter {
     this.values.push(...rows);
   }
 
-  async storedMeasurements(columns: MeasurementColumns): Promise<ReadonlyMap<number, number>> {
+  async storedMeasurements(columns: MeasurementBlock): Promise<ReadonlyMap<number, number>> {
     const asked = new Set(
       Array.from({ length: columns.rowCount }, (_, row) => `${columns.id[row]} ${columns.seq[row]}`),
     );

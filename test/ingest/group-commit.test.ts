@@ -4,7 +4,7 @@ import { CommandBus } from '../../src/ingest/journal/command-bus.ts';
 import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/journal/command-record.ts';
 import { GROUP_BYTES_MAX, GroupCommit } from '../../src/ingest/journal/group-commit.ts';
 import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
-import type { Journal } from '../../src/ingest/journal/journal.ts';
+import type { Journal } from '../../src/ports/stores/journal.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 
 interface Append {

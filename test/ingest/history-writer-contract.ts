@@ -1,6 +1,6 @@
 /** What every adapter of the HistoryWriter port promises; run for each of them. */
 import type { Test } from 'tap';
-import type { HistoryWriter, MeasurementDeletion } from '../../src/ingest/projector/history-writer.ts';
+import type { HistoryWriter, MeasurementDeletion } from '../../src/ports/stores/history-writer.ts';
 import { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
 import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 import { nextAt } from '../../src/ingest/journal/record-layout.ts';
 import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/journal/command-record.ts';
-import type { Journal } from '../../src/ingest/journal/journal.ts';
+import type { Journal } from '../../src/ports/stores/journal.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { Random } from '../smartrest/random.ts';
 

@@ -1,7 +1,7 @@
 /** Bodies with measurements: all of it or nothing; the scanner and the general path agree. */
 import t from 'tap';
 import { GroupCommit } from '../../src/ingest/journal/group-commit.ts';
-import type { Journal } from '../../src/ingest/journal/journal.ts';
+import type { Journal } from '../../src/ports/stores/journal.ts';
 import { nextAt } from '../../src/ingest/journal/record-layout.ts';
 import { DistantMonths } from '../../src/ingest/measurements/distant-months.ts';
 import { JsonMeasurementIntake } from '../../src/ingest/measurements/intake.ts';

@@ -3,10 +3,10 @@
  */
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { HistoryRefusal } from '../../src/ingest/projector/history-writer.ts';
+import { HistoryRefusal } from '../../src/ports/stores/history-writer.ts';
 import { OFFSET_COUNT, OFFSET_ID } from '../../src/ingest/journal/record-layout.ts';
 import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
-import type { QuarantineEntry } from '../../src/ingest/journal/quarantine.ts';
+import type { QuarantineEntry } from '../../src/ports/stores/quarantine.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { QuarantineFile } from '../../src/store/files/quarantine.ts';

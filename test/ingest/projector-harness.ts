@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { JournalCommand } from '../../src/ingest/journal/command-record.ts';
 import { Projector } from '../../src/ingest/projector/projector.ts';
-import type { Quarantine } from '../../src/ingest/journal/quarantine.ts';
+import type { Quarantine } from '../../src/ports/stores/quarantine.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { QuarantineFile } from '../../src/store/files/quarantine.ts';

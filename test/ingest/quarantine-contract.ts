@@ -1,7 +1,7 @@
 /** What every adapter of the Quarantine port promises; run for each of them. */
 import type { Test } from 'tap';
-import { QuarantineFullError } from '../../src/ingest/journal/quarantine.ts';
-import type { Quarantine, QuarantineEntry } from '../../src/ingest/journal/quarantine.ts';
+import { QuarantineFullError } from '../../src/ports/stores/quarantine.ts';
+import type { Quarantine, QuarantineEntry } from '../../src/ports/stores/quarantine.ts';
 
 export interface QuarantinePlace {
   readonly quarantine: Quarantine;

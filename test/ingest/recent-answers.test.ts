@@ -3,7 +3,7 @@ import t from 'tap';
 import { entityRow, deletedRow, managedObjectRow } from '../../src/actors/runtime/rows.ts';
 import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
 import type { JournalCommand } from '../../src/ingest/journal/command-record.ts';
-import type { HistoryRow } from '../../src/ingest/projector/history-writer.ts';
+import type { HistoryRow } from '../../src/ports/stores/history-writer.ts';
 import { RecentAnswers } from '../../src/ingest/recent/answers.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { CommandKind } from '../../src/model/commands/kinds.ts';

@@ -1,9 +1,9 @@
 /** What gateways write into is the same to them on a single node and on a node of a cluster. */
 import t from 'tap';
 import { GatewayJournal } from '../../src/cluster/gateway/journal.ts';
-import type { ShardJournal } from '../../src/cluster/shards/journal.ts';
+import type { ShardJournal } from '../../src/ports/cluster/journal.ts';
 import { GroupCommit } from '../../src/ingest/journal/group-commit.ts';
-import type { Journal } from '../../src/ingest/journal/journal.ts';
+import type { Journal } from '../../src/ports/stores/journal.ts';
 import { JOURNAL_BYTES_MAX, recordIntakeContract } from './record-intake-contract.ts';
 import type { RecordIntakePlace } from './record-intake-contract.ts';
 

@@ -1,6 +1,6 @@
 /** /health/ready tells whether the documents can be read and written, and never waits for them. */
 import t from 'tap';
-import type { Documents } from '../../src/actors/runtime/documents.ts';
+import type { Documents } from '../../src/ports/stores/documents.ts';
 import { WatchedDocuments } from '../../src/operate/documents-watch.ts';
 import { healthOf, singleNodeParts } from '../../src/operate/health.ts';
 import type { NodeParts } from '../../src/operate/health.ts';

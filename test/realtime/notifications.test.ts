@@ -10,7 +10,7 @@ import { chunkText, factsOfKey, messagesOf } from '../../src/model/entities/noti
 import type { TopicChunk, TopicRef } from '../../src/model/entities/notifications/topic.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
-import type { TopicFacts, Trimmed } from '../../src/ports/topic-log.ts';
+import type { TopicFacts, Trimmed } from '../../src/ports/stores/topic-log.ts';
 import { BASE_PLACE, linkedEntity } from '../../src/realtime/bayeux/live-links.ts';
 import { Forwarding } from '../../src/realtime/notifications/forwarding.ts';
 import { NotificationHub } from '../../src/realtime/notifications/hub.ts';

@@ -1,6 +1,6 @@
 /** That all nodes of a cluster have the same `secret-key`: what one encrypts or signs the others could not read. */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Documents } from '../../actors/runtime/documents.ts';
+import type { Documents } from '../../ports/stores/documents.ts';
 
 const KEY_BYTES = 32;
 /** In `meta` of the cluster. */

@@ -1,5 +1,5 @@
 /** The tenants of this server, held in memory and in the documents (docs/spec/tenants.md). */
-import type { Documents } from '../../actors/runtime/documents.ts';
+import type { Documents } from '../../ports/stores/documents.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';

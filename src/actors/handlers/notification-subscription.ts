@@ -12,7 +12,7 @@ import {
   idKey,
 } from '../../model/entities/notifications/subscription.ts';
 import type { NotificationSubscription } from '../../model/entities/notifications/subscription.ts';
-import type { DocumentChange } from '../runtime/documents.ts';
+import type { DocumentChange } from '../../ports/stores/documents.ts';
 import type { ActorContext } from '../runtime/context.ts';
 
 /** Subscriptions that one step removes: an object may have more of them than a commit takes. */

@@ -5,11 +5,11 @@ import { AUDITS_MAX } from '../../model/commands/records.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import type { Notification } from '../../ports/live-bus.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
-import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
+import type { HistoryRow } from '../../ports/stores/history-writer.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { keyBytes } from '../../model/documents/key-text.ts';
 import { isAlarmStored, isStoredAs } from '../../model/commands/processing-mode.ts';
-import type { DocumentChange } from './documents.ts';
+import type { DocumentChange } from '../../ports/stores/documents.ts';
 import { auditEntryRow } from './rows.ts';
 import type { StateView } from './state-view.ts';
 

@@ -12,7 +12,7 @@ import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Log } from '../../ports/log.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import type { ActorContext, FollowUp } from './context.ts';
-import type { DocumentChange, Documents } from './documents.ts';
+import type { DocumentChange, Documents } from '../../ports/stores/documents.ts';
 
 const RETRY_MS = 200;
 const RESUME_PAGE = 500;

@@ -3,7 +3,7 @@
  * the commit that makes it state, so that a replay brings each message into a topic once.
  */
 import type { RecordNotification } from '../../ports/live-bus.ts';
-import type { DocumentChange } from './documents.ts';
+import type { DocumentChange } from '../../ports/stores/documents.ts';
 
 /** What a group brings to topics. */
 export interface ForwardedGroup {

@@ -4,9 +4,9 @@
  * characters, since counting bytes costs a look at each.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
-import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
+import type { HistoryRow } from '../../ports/stores/history-writer.ts';
 import type { ActorContext } from './context.ts';
-import type { DocumentChange } from './documents.ts';
+import type { DocumentChange } from '../../ports/stores/documents.ts';
 
 /**
  * Of one command: an object of 2.7 million characters, whose row is written into the outbox with its quotes escaped.

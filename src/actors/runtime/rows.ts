@@ -1,5 +1,5 @@
 /** Rows of the mutable tables (store/clickhouse/schema.ts) as JSON text, made from a document's members. */
-import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
+import type { HistoryRow } from '../../ports/stores/history-writer.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';

@@ -1,6 +1,6 @@
 /** The actors' view of the documents: what is committed, overlaid with what they decided since. */
 import type { Collection } from '../../model/commands/collections.ts';
-import type { DocumentChange, Documents } from './documents.ts';
+import type { DocumentChange, Documents } from '../../ports/stores/documents.ts';
 
 /** Thrown through a handler when a document has to be fetched first; the handler runs again afterwards. */
 export class NotLoaded extends Error {

@@ -1,5 +1,5 @@
 /** The port of src/api: what the HTTP resources need from the rest of the server. The composition root provides it. */
-import type { AvailabilityPort } from '../../model/entities/availability.ts';
+import type { AvailabilityPort } from '../../ports/availability.ts';
 import type { DeviceConnections } from '../../ports/device-connections.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
 import type { Blobs, RetiredContents } from '../../ports/blobs.ts';
@@ -18,7 +18,7 @@ import type { BulkOperationPort } from '../../ports/bulk-operations.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { TrustedProxies } from '../../config/trusted-proxies.ts';
 import type { JsonMeasurementIntake } from '../../ingest/measurements/intake.ts';
-import type { RetentionPort } from '../../model/entities/retention.ts';
+import type { RetentionPort } from '../../ports/retention.ts';
 import type { Exports } from '../../history/exports.ts';
 import type { KnownAnswers } from '../../ports/known-answers.ts';
 import type { RecentReader } from '../../ports/recent-measurements.ts';

@@ -17,7 +17,7 @@ import type { Refusals } from '../../ports/refusals.ts';
 import { Shares } from '../../pacing/shares.ts';
 import type { GatewayJournal, ShardRecords } from './journal.ts';
 import { GROUP_BYTES_MAX } from '../../model/commands/group-bounds.ts';
-import { GROUP_RECORDS_MAX } from '../shards/journal.ts';
+import { GROUP_RECORDS_MAX } from '../../ports/cluster/journal.ts';
 
 /** Answers that came before their acknowledgement. A plain map holds them: each command of a cluster may add one. */
 const EARLY_MAX = 20_000;

@@ -14,8 +14,8 @@ import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/rec
 import type { ActorKey } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { GROUP_BYTES_MAX } from '../../model/commands/group-bounds.ts';
-import { GROUP_RECORDS_MAX, JournalUnavailable } from '../shards/journal.ts';
-import type { ShardJournal } from '../shards/journal.ts';
+import { GROUP_RECORDS_MAX, JournalUnavailable } from '../../ports/cluster/journal.ts';
+import type { ShardJournal } from '../../ports/cluster/journal.ts';
 
 /** Buffers of open groups: small at first, there are 64 of them. */
 const GROUP_BYTES_FIRST = 4_096;

@@ -5,9 +5,9 @@
  */
 import type { Log } from '../../ports/log.ts';
 import type { ReceiversElsewhere } from '../../mqtt/devices/operation-delivery.ts';
-import type { ConnectionRegistry } from '../peers/connection-registry.ts';
-import { NodeUnreachable } from '../peers/node-messages.ts';
-import type { NodeMessages } from '../peers/node-messages.ts';
+import type { ConnectionRegistry } from '../../ports/cluster/connection-registry.ts';
+import { NodeUnreachable } from '../../ports/cluster/node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const SUBJECT = 'operation-receivers';
 /** A node that does not answer within this time has lost its connections, or is about to. */

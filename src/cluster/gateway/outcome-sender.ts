@@ -11,7 +11,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { CommandAnswer } from './command-gateway.ts';
 import { LargeAnswers } from '../peers/large-answers.ts';
-import type { NodeMessages } from '../peers/node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const ANSWERS = 'answers';
 const CHANGED = 'changed';

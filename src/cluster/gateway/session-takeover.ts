@@ -5,9 +5,9 @@
  */
 import type { Log } from '../../ports/log.ts';
 import type { SessionName, SessionsElsewhere } from '../../mqtt/sessions/registry.ts';
-import type { ConnectionRegistry } from '../peers/connection-registry.ts';
-import { NodeUnreachable } from '../peers/node-messages.ts';
-import type { NodeMessages } from '../peers/node-messages.ts';
+import type { ConnectionRegistry } from '../../ports/cluster/connection-registry.ts';
+import { NodeUnreachable } from '../../ports/cluster/node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const SUBJECT = 'session-give-up';
 /** Longer than a session waits for what is on its way to the store (mqtt/sessions/registry.ts). */

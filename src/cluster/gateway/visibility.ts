@@ -6,9 +6,9 @@
  */
 import { SHARD_COUNT, shardOf } from '../../ingest/journal/command-record.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
-import type { NodeMessages } from '../peers/node-messages.ts';
-import type { ShardJournal } from '../shards/journal.ts';
-import type { ShardLeases } from '../shards/leases.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
+import type { ShardJournal } from '../../ports/cluster/journal.ts';
+import type { ShardLeases } from '../../ports/cluster/leases.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const ACKNOWLEDGED = 'acknowledged';

@@ -8,12 +8,12 @@
  * new owner does not judge (`isMine`).
  */
 import { shardOf } from '../../ingest/journal/command-record.ts';
-import type { AvailabilityPort } from '../../model/entities/availability.ts';
+import type { AvailabilityPort } from '../../ports/availability.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { HeardElsewhere } from './heard-elsewhere.ts';
-import type { NodeMessages } from './node-messages.ts';
-import type { ShardLeases } from '../shards/leases.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
+import type { ShardLeases } from '../../ports/cluster/leases.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const SUBJECT = 'availability';

@@ -9,9 +9,9 @@ import type {
   DeviceConnectionRow,
   DeviceConnections,
 } from '../../ports/device-connections.ts';
-import type { Member } from '../shards/leases.ts';
-import { NodeUnreachable } from './node-messages.ts';
-import type { NodeMessages } from './node-messages.ts';
+import type { Member } from '../../ports/cluster/leases.ts';
+import { NodeUnreachable } from '../../ports/cluster/node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const SUBJECT = 'connections';
 const TIMEOUT_MS = 2_000;

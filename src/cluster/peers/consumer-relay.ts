@@ -12,7 +12,7 @@ import { MESSAGE_BYTES } from '../../realtime/notifications/parts.ts';
 import { CLOSE } from '../../realtime/notifications/hub.ts';
 import type { ConsumerIdentity, NotificationHub } from '../../realtime/notifications/hub.ts';
 import type { ConsumerChannel, ConsumerSocket } from '../../realtime/notifications/consumer.ts';
-import type { NodeMessages } from './node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 import type { TopicRelay } from './topic-relay.ts';
 
 const OPEN = 'consumers.open';

@@ -4,7 +4,7 @@
  */
 import { LastErrors } from '../../mqtt/devices/last-errors.ts';
 import type { DeviceError } from '../../ports/device-errors.ts';
-import type { NodeMessages } from './node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const SUBJECT = 'device-errors';
 const EVERY_MS = 500;

@@ -10,8 +10,8 @@
 import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import type { NodeMessages } from './node-messages.ts';
-import type { ShardLeases } from '../shards/leases.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
+import type { ShardLeases } from '../../ports/cluster/leases.ts';
 
 const SUBJECT = 'last-heard';
 const REQUEST_TIMEOUT_MS = 250;

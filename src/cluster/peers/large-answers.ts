@@ -4,7 +4,7 @@
  * One of which a part does not arrive is lost, as any answer may be: its command is answered `commands/answer-lost`.
  */
 import type { Log } from '../../ports/log.ts';
-import type { NodeMessages } from './node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const SUBJECT = 'answer-part';
 /** Below the smallest message that NATS is set up for. */

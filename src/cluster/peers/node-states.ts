@@ -1,8 +1,8 @@
 /** The state of every node of a cluster: the node that a person asks asks the others. */
 import type { NodeState, NodeStates } from '../../ports/node-states.ts';
-import type { Member } from '../shards/leases.ts';
-import { NodeUnreachable } from './node-messages.ts';
-import type { NodeMessages } from './node-messages.ts';
+import type { Member } from '../../ports/cluster/leases.ts';
+import { NodeUnreachable } from '../../ports/cluster/node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const SUBJECT = 'node-state';
 const TIMEOUT_MS = 2_000;

@@ -24,8 +24,8 @@ import type { Answer, Request } from '../../realtime/bayeux/message.ts';
 import type { Requester } from '../../realtime/bayeux/protocol.ts';
 import type { LongPollAnswerer, LongPollRequest, PollsElsewhere } from '../../realtime/bayeux/polls-elsewhere.ts';
 import { nodeEnd } from './node-end.ts';
-import type { NodeMessages } from './node-messages.ts';
-import type { Member } from '../shards/leases.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
+import type { Member } from '../../ports/cluster/leases.ts';
 
 const SUBJECT = { poll: 'poll', answer: 'poll-answer', gone: 'poll-gone', check: 'poll-check' } as const;
 const TIMEOUT_MS = 5_000;

@@ -12,8 +12,8 @@ import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { Forwarding } from '../../realtime/notifications/forwarding.ts';
 import { MESSAGE_BYTES, partsOf } from '../../realtime/notifications/parts.ts';
-import type { ShardLeases } from '../shards/leases.ts';
-import type { NodeMessages } from './node-messages.ts';
+import type { ShardLeases } from '../../ports/cluster/leases.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const CHUNK = 'topics.chunk';
 const BEGUN = 'topics.begun';

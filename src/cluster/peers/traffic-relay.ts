@@ -5,7 +5,7 @@
  */
 import type { TrafficBatch, TrafficFilter } from '../../ports/traffic.ts';
 import type { OwnWatch, Traffic } from '../../realtime/traffic/traffic.ts';
-import type { NodeMessages } from './node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const WATCHES = 'traffic.watches';
 const SAMPLE = 'traffic.sample';

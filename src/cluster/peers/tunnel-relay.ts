@@ -23,9 +23,9 @@ import type { Refusals } from '../../ports/refusals.ts';
 import type { JoinRequest, LocalTunnels, TunnelsElsewhere, WaitingClient } from '../../remote-access/elsewhere.ts';
 import { CLOSE } from '../../remote-access/limits.ts';
 import type { Tunnel, TunnelEnd, TunnelSide } from '../../remote-access/tunnel.ts';
-import type { Member } from '../shards/leases.ts';
+import type { Member } from '../../ports/cluster/leases.ts';
 import { nodeEnd } from './node-end.ts';
-import type { NodeMessages } from './node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 
 const SUBJECT = {
   join: 'tunnel-join',

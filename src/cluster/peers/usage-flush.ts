@@ -4,9 +4,9 @@
  * it.
  */
 import type { Log } from '../../ports/log.ts';
-import { NodeUnreachable } from './node-messages.ts';
-import type { NodeMessages } from './node-messages.ts';
-import type { Member } from '../shards/leases.ts';
+import { NodeUnreachable } from '../../ports/cluster/node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
+import type { Member } from '../../ports/cluster/leases.ts';
 
 const SUBJECT = 'usage-flush';
 /** The counts of a node that does not answer within this time are missing, for a minute at most. */

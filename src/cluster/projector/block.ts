@@ -1,7 +1,7 @@
 /** A block of the cluster's projector: rows of several shards, with the range of each. */
 import { deletionsOf, isOfOneMeasurement } from '../../ingest/projector/late-deletions.ts';
 import { DamagedMeasurements } from '../../ingest/measurements/damaged.ts';
-import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
+import type { HistoryRow } from '../../ports/stores/history-writer.ts';
 import { MeasurementColumns } from '../../ingest/measurements/columns.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -9,7 +9,7 @@ import { isStored } from '../../model/commands/processing-mode.ts';
 import { readableCommand } from '../../ingest/journal/command-record.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import { kindAt, modeAt, nextAt } from '../../ingest/journal/record-layout.ts';
-import type { BlockRange } from '../shards/documents.ts';
+import type { BlockRange } from '../../ports/cluster/documents.ts';
 
 /** Rows of mutable tables in one block; more make the block full. */
 const MUTABLE_ROWS_MAX = 20_000;

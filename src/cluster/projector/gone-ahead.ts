@@ -7,7 +7,7 @@ import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import { SOURCES_AT_ONCE, sourceDeletions } from '../../ingest/projector/late-deletions.ts';
 import type { SourceDelete } from '../../model/commands/deletion.ts';
 import type { Track } from './track.ts';
-import type { ShardJournal } from '../shards/journal.ts';
+import type { ShardJournal } from '../../ports/cluster/journal.ts';
 
 /** Wait this long to delete the data of many removed objects in one batch, then delete one by one. */
 export const AHEAD_VISIBLE_MS = 1_000;

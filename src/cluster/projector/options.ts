@@ -1,10 +1,10 @@
 /** What the cluster's projector is given. */
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
-import type { HistoryWriter } from '../../ingest/projector/history-writer.ts';
-import type { Quarantine } from '../../ingest/journal/quarantine.ts';
+import type { HistoryWriter } from '../../ports/stores/history-writer.ts';
+import type { Quarantine } from '../../ports/stores/quarantine.ts';
 import type { Log } from '../../ports/log.ts';
-import type { BlockStore } from '../shards/documents.ts';
-import type { ShardJournal } from '../shards/journal.ts';
+import type { BlockStore } from '../../ports/cluster/documents.ts';
+import type { ShardJournal } from '../../ports/cluster/journal.ts';
 
 export interface ClusterProjectorOptions {
   readonly journal: ShardJournal;

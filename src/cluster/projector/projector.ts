@@ -27,8 +27,8 @@ import { BlockSettling } from './settling.ts';
 import { StoredBlocks } from './stored-blocks.ts';
 import { Track } from './track.ts';
 import type { BlockIntent } from './track.ts';
-import type { StoredBlock } from '../shards/documents.ts';
-import { GROUP_RECORDS_MAX } from '../shards/journal.ts';
+import type { StoredBlock } from '../../ports/cluster/documents.ts';
+import { GROUP_RECORDS_MAX } from '../../ports/cluster/journal.ts';
 
 /** Wait before what failed is tried again. */
 const RETRY_MS = 50;

@@ -11,8 +11,8 @@ import { GivenUp } from '../../ingest/projector/history-insert.ts';
 import type { HistoryInsert, InsertScope } from '../../ingest/projector/history-insert.ts';
 import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
 import type { Log } from '../../ports/log.ts';
-import type { BlockStore, StoredBlock } from '../shards/documents.ts';
-import type { ShardJournal } from '../shards/journal.ts';
+import type { BlockStore, StoredBlock } from '../../ports/cluster/documents.ts';
+import type { ShardJournal } from '../../ports/cluster/journal.ts';
 
 export interface BlockMeasurementsOptions {
   readonly blocks: BlockStore;

@@ -5,7 +5,7 @@
  */
 import type { InsertScope } from '../../ingest/projector/history-insert.ts';
 import type { Track } from './track.ts';
-import type { StoredBlock } from '../shards/documents.ts';
+import type { StoredBlock } from '../../ports/cluster/documents.ts';
 
 /** Tokens that are remembered, each for the shards of the block that come later. */
 const SETTLED_MAX = 100;

@@ -1,5 +1,5 @@
 /** The blocks that are written down: which of them can go, and up to where they need the journal. */
-import type { StoredBlock } from '../shards/documents.ts';
+import type { StoredBlock } from '../../ports/cluster/documents.ts';
 import type { ClusterProjectorOptions } from './options.ts';
 import type { Track } from './track.ts';
 

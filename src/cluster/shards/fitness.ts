@@ -3,7 +3,7 @@
  * after the other, and found again so: until what all of them say has stayed the same for a while, it does not count,
  * and nothing moves.
  */
-import type { Lack, Member } from './leases.ts';
+import type { Lack, Member } from '../../ports/cluster/leases.ts';
 
 const RANK: Readonly<Record<Lack, number>> = { history: 1, documents: 2 };
 export const rankOf = (lacks: Lack | undefined): number => (lacks === undefined ? 0 : RANK[lacks]);

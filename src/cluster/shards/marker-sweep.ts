@@ -4,7 +4,7 @@
  * before are handled first.
  */
 import { HANDLED_PREFIX, shardOfPending } from '../../actors/runtime/follow-ups.ts';
-import type { ClusterReader, ShardDocuments } from './documents.ts';
+import type { ClusterReader, ShardDocuments } from '../../ports/cluster/documents.ts';
 
 const PAGE = 1_000;
 

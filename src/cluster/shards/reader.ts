@@ -1,11 +1,11 @@
 /**
  * What the actors of a shard read: their own documents from their owner's store, those of others as they are committed.
  */
-import type { DocumentChange, Documents } from '../../actors/runtime/documents.ts';
+import type { DocumentChange, Documents } from '../../ports/stores/documents.ts';
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import { actorOfDocument } from '../../model/commands/document-routing.ts';
-import type { ClusterReader, ShardDocuments } from './documents.ts';
+import type { ClusterReader, ShardDocuments } from '../../ports/cluster/documents.ts';
 
 /** Whether the document is of the shard; `meta` and `pending` are of each. */
 export function isOfShard(shard: number, collection: Collection, tenant: number, id: string): boolean {

@@ -3,7 +3,7 @@
  * into the open group's buffer; when the group is durable its records go to the handlers and its senders are
  * acknowledged, once per batch.
  */
-import type { Journal } from './journal.ts';
+import type { Journal } from '../../ports/stores/journal.ts';
 import type { AcknowledgementSink, RecordIntake } from './record-intake.ts';
 
 /**

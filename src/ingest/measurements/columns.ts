@@ -1,5 +1,6 @@
 /** Rows of the table `measurements` as columns, filled from journal records and inserted as one block. */
 import { MEASUREMENT_VALUES_MAX } from '../../model/entities/measurement.ts';
+import type { MeasurementBlock } from '../../ports/stores/history-writer.ts';
 import { Interner } from './interner.ts';
 import { Months } from './months.ts';
 import {
@@ -50,7 +51,7 @@ const DICTIONARY_COLUMNS = [
   ['unit', 'units'],
 ] as const;
 
-export class MeasurementColumns {
+export class MeasurementColumns implements MeasurementBlock {
   readonly rowsMax: number;
   rowCount = 0;
   readonly tenant: Uint32Array;
@@ -65,7 +66,6 @@ export class MeasurementColumns {
   readonly unit: Uint16Array;
   readonly documentLength: Uint32Array;
   readonly form: Float64Array;
-  /** Whether any row has a form: without one the column is left out. */
   hasForms = false;
   readonly shard: Uint8Array;
   readonly seq: Float64Array;

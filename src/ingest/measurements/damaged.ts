@@ -2,7 +2,7 @@
  * MEASUREMENT records of the journal that cannot be read (isWholeMeasurement): set aside, so that they hold up nothing
  * behind them.
  */
-import type { QuarantineEntry } from '../journal/quarantine.ts';
+import type { QuarantineEntry } from '../../ports/stores/quarantine.ts';
 import { OFFSET_ID, OFFSET_KEY, OFFSET_TEXTS, nextAt, shardAt, tenantAt } from '../journal/record-layout.ts';
 
 export interface DamagedMeasurement {

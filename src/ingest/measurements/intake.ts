@@ -3,7 +3,7 @@
  * group or nothing.
  */
 import { isUtf8 } from 'node:buffer';
-import type { AvailabilityPort } from '../../model/entities/availability.ts';
+import type { AvailabilityPort } from '../../ports/availability.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import { PlatformError, limitText, refusedBy } from '../../model/errors.ts';

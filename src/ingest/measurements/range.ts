@@ -1,7 +1,7 @@
 /** Measurements of a part of the journal, as rows of a block that is built again from it. */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
-import type { JournalBatch } from '../journal/journal.ts';
+import type { JournalBatch } from '../../ports/stores/journal.ts';
 import { kindAt, modeAt, nextAt, rowCountAt } from '../journal/record-layout.ts';
 import { MONTHS_MAX, MeasurementColumns } from './columns.ts';
 import { isWholeMeasurement } from './record.ts';

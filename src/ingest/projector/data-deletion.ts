@@ -9,8 +9,8 @@
  * at a time (`TenantJobs`). Who reads what a deletion of measurements takes waits somewhat longer for it (`settled`).
  */
 import type { JournalCommand } from '../journal/command-record.ts';
-import { HistoryRefusal, SELECT_PAGE, StatementFailed } from './history-writer.ts';
-import type { Before, HistoryWriter, MeasurementDeletion } from './history-writer.ts';
+import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ports/stores/history-writer.ts';
+import type { Before, HistoryWriter, MeasurementDeletion } from '../../ports/stores/history-writer.ts';
 import { isConcerned } from './history-query.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';

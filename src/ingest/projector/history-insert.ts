@@ -10,14 +10,14 @@ import type { JournalCommand } from '../journal/command-record.ts';
 import { shardAt } from '../journal/record-layout.ts';
 import { entryOfDamaged } from '../measurements/damaged.ts';
 import type { DamagedMeasurement } from '../measurements/damaged.ts';
-import { HistoryRefusal } from './history-writer.ts';
-import type { HistoryRow, HistoryWriter } from './history-writer.ts';
+import { HistoryRefusal } from '../../ports/stores/history-writer.ts';
+import type { HistoryRow, HistoryWriter } from '../../ports/stores/history-writer.ts';
 import type { MeasurementColumns } from '../measurements/columns.ts';
 import { decodeMeasurement } from '../measurements/record.ts';
 import { columnsOf } from '../measurements/range.ts';
 import type { FoundMeasurement } from '../measurements/range.ts';
-import { QuarantineFullError } from '../journal/quarantine.ts';
-import type { Quarantine, QuarantineEntry, QuarantineKey } from '../journal/quarantine.ts';
+import { QuarantineFullError } from '../../ports/stores/quarantine.ts';
+import type { Quarantine, QuarantineEntry, QuarantineKey } from '../../ports/stores/quarantine.ts';
 
 /** Wait before what failed is tried again: doubles from first to last. */
 const RETRY_FIRST_MS = 50;

@@ -1,5 +1,5 @@
 /** Port of the projector's memory: what it has brought into the history store, and what it was about to bring. */
-import type { HistoryRow } from './history-writer.ts';
+import type { HistoryRow } from '../../ports/stores/history-writer.ts';
 
 /**
  * A block of measurements that was begun: the same block must be built again after a crash (exactly once, design 4).

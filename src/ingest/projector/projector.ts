@@ -15,15 +15,15 @@ import type { JournalCommand } from '../journal/command-record.ts';
 import { DamagedMeasurements } from '../measurements/damaged.ts';
 import { LateDeletions, isOfOneMeasurement } from './late-deletions.ts';
 import { groupByTable } from './history-insert.ts';
-import type { HistoryRow, HistoryWriter } from './history-writer.ts';
+import type { HistoryRow, HistoryWriter } from '../../ports/stores/history-writer.ts';
 import { isConcerned } from './history-query.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal } from '../../ports/stores/journal.ts';
 import { MeasurementColumns } from '../measurements/columns.ts';
 import { isWholeMeasurement } from '../measurements/record.ts';
 import { kindAt, modeAt, nextAt, rowCountAt } from '../journal/record-layout.ts';
 import type { InsertIntent, ProjectorProgress } from './progress.ts';
-import type { Quarantine } from '../journal/quarantine.ts';
+import type { Quarantine } from '../../ports/stores/quarantine.ts';
 
 /** Rows of mutable tables in one block; more make the block full. */
 const MUTABLE_ROWS_MAX = 20_000;

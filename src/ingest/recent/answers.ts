@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { COMMAND } from '../../model/commands/kinds.ts';
-import type { HistoryRow } from '../projector/history-writer.ts';
+import type { HistoryRow } from '../../ports/stores/history-writer.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import { kindAt, nextAt, tenantAt } from '../journal/record-layout.ts';

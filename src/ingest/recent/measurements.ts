@@ -10,7 +10,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
-import type { QuarantineEntry } from '../journal/quarantine.ts';
+import type { QuarantineEntry } from '../../ports/stores/quarantine.ts';
 import { OFFSET_ID, OFFSET_TIME, keyAt, kindAt, modeAt, nextAt, tenantAt } from '../journal/record-layout.ts';
 import { decodeMeasurement, isWholeMeasurement } from '../measurements/record.ts';
 import type { DeletionWatch } from '../../ports/deletion-watch.ts';

@@ -14,7 +14,7 @@ import { splitMembers } from '../../model/documents/json-document.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { ANY } from '../../model/entities/retention.ts';
 import type { IsWanted, RetentionChunk, RetentionStore, RetentionTarget } from '../../model/entities/retention.ts';
-import type { EntityKind, RetentionHistory } from '../../ports/retention-history.ts';
+import type { EntityKind, RetentionHistory } from '../../ports/stores/retention-history.ts';
 import { idsUnderWay, keepCounts } from '../bulk-operations/changes.ts';
 import { changeRecords } from '../../records/records.ts';
 

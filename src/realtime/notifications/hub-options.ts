@@ -3,7 +3,7 @@ import type { TopicChunk, TopicRef } from '../../model/entities/notifications/to
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import type { TopicLog } from '../../ports/topic-log.ts';
+import type { TopicLog } from '../../ports/stores/topic-log.ts';
 import type { NotificationLimits } from './limits.ts';
 import type { PositionChange } from './subscriber-records.ts';
 

@@ -7,7 +7,7 @@ import { TOPIC_SUBSCRIBERS, subscriberKey, topicKey } from '../../model/entities
 import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Backlog } from '../../ports/backlogs.ts';
-import type { TopicFacts } from '../../ports/topic-log.ts';
+import type { TopicFacts } from '../../ports/stores/topic-log.ts';
 import { Shares } from '../../pacing/shares.ts';
 import { backlogsOf, hubCounts } from './backlogs.ts';
 import type { HubCounts } from './backlogs.ts';

@@ -1,7 +1,7 @@
 /** A topic: its subscribers, and how much it keeps for them. */
 import { isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
 import type { TopicChunk, TopicPosition, TopicRef } from '../../model/entities/notifications/topic.ts';
-import type { LostChunks, TopicFacts } from '../../ports/topic-log.ts';
+import type { LostChunks, TopicFacts } from '../../ports/stores/topic-log.ts';
 import type { Subscriber } from './subscriber.ts';
 
 export class Topic {

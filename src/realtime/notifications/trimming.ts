@@ -1,6 +1,6 @@
 /** Removes from persistent topics what every subscriber has behind it, and what a bound takes. */
 import type { StoredSubscriber, TopicRef } from '../../model/entities/notifications/topic.ts';
-import type { TopicLog } from '../../ports/topic-log.ts';
+import type { TopicLog } from '../../ports/stores/topic-log.ts';
 import { NOTIFICATION_LIMIT } from './limits.ts';
 import type { NotificationLimits } from './limits.ts';
 import type { Kept } from './subscriber-records.ts';

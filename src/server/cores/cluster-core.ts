@@ -16,7 +16,7 @@ import { TopicRelay } from '../../cluster/peers/topic-relay.ts';
 import { OperationReceivers } from '../../cluster/gateway/operation-receivers.ts';
 import { SessionReceipts } from '../../cluster/gateway/session-receipts.ts';
 import { SessionTakeover } from '../../cluster/gateway/session-takeover.ts';
-import type { Lack, Member } from '../../cluster/shards/leases.ts';
+import type { Lack, Member } from '../../ports/cluster/leases.ts';
 import { StoreWatch } from '../../cluster/peers/store-watch.ts';
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import { reserveBytesOf } from '../../ingest/journal/freeing-commands.ts';
@@ -32,7 +32,7 @@ import { diskPart, healthOf, historyPart, journalPart, quarantinePart, registerP
 import type { ObservedPart, PartState } from '../../operate/health.ts';
 import { Metrics } from '../../operate/metrics.ts';
 import { SecretsFile } from '../../operate/secrets-file.ts';
-import type { TopicLog } from '../../ports/topic-log.ts';
+import type { TopicLog } from '../../ports/stores/topic-log.ts';
 import { DocumentHierarchy } from '../../realtime/bayeux/document-hierarchy.ts';
 import { Forwarding } from '../../realtime/notifications/forwarding.ts';
 import { ClickHouse } from '../../store/clickhouse/adapter.ts';

@@ -1,4 +1,4 @@
-import type { Member } from '../../cluster/shards/leases.ts';
+import type { Member } from '../../ports/cluster/leases.ts';
 import type { Config } from '../../config/config.ts';
 
 /** What a node of a cluster does (`--roles`). */

@@ -16,7 +16,7 @@ import type { Config } from '../../config/config.ts';
 import { CommandBus } from '../../ingest/journal/command-bus.ts';
 import { reserveBytesOf } from '../../ingest/journal/freeing-commands.ts';
 import { GroupCommit } from '../../ingest/journal/group-commit.ts';
-import { entryOfCommand } from '../../ingest/journal/quarantine.ts';
+import { entryOfCommand } from '../../ingest/journal/set-aside.ts';
 import { Projector } from '../../ingest/projector/projector.ts';
 import { Sources } from '../../ingest/measurements/sources.ts';
 import { DistantMonths } from '../../ingest/measurements/distant-months.ts';

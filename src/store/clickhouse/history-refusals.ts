@@ -2,7 +2,7 @@
  * Which of ClickHouse's exceptions are the data's own (src/Common/ErrorCodes.cpp, read from the engine with
  * errorCodeToName, 2026-11-21).
  */
-import { HistoryRefusal } from '../../ingest/projector/history-writer.ts';
+import { HistoryRefusal } from '../../ports/stores/history-writer.ts';
 import { exceptionCodeOf } from './adapter.ts';
 
 /** Said of a value or a text, whatever the state of the store. */

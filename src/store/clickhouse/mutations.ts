@@ -6,8 +6,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { anyRow } from '../../history/deletion.ts';
-import { StatementFailed } from '../../ingest/projector/history-writer.ts';
-import type { StatementState } from '../../ingest/projector/history-writer.ts';
+import { StatementFailed } from '../../ports/stores/history-writer.ts';
+import type { StatementState } from '../../ports/stores/history-writer.ts';
 import type { ClickHouse, QueryParams } from './adapter.ts';
 import { exceptionCodeOf } from './adapter.ts';
 import { refusalBy, refusing } from './history-refusals.ts';

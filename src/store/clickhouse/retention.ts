@@ -18,7 +18,7 @@ import {
 import type { RetentionChunk, RetentionTarget } from '../../model/entities/retention.ts';
 import type { DeletionWatch } from '../../ports/deletion-watch.ts';
 import type { HistoryStatement } from '../../ports/history-reader.ts';
-import type { EntityKind, RetentionHistory, RowKind } from '../../ports/retention-history.ts';
+import type { EntityKind, RetentionHistory, RowKind } from '../../ports/stores/retention-history.ts';
 import type { ClickHouse } from './adapter.ts';
 import { exceptionCodeOf } from './adapter.ts';
 import { carryOut } from './mutations.ts';

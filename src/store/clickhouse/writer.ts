@@ -2,14 +2,14 @@
 import { anyRow, firstEntitiesOf, firstMeasurementsOf, measurementsOf } from '../../history/deletion.ts';
 import { storedMeasurements } from '../../history/measurements/rows.ts';
 import { WrongParameter } from '../../history/parameters.ts';
-import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
+import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ports/stores/history-writer.ts';
 import type {
   Before,
   HistoryWriter,
+  MeasurementBlock,
   MeasurementDeletion,
   StatementState,
-} from '../../ingest/projector/history-writer.ts';
-import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
+} from '../../ports/stores/history-writer.ts';
 import { sourcesOf } from '../../model/commands/deletion.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { DeletionWatch } from '../../ports/deletion-watch.ts';
@@ -57,7 +57,7 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     return freeBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {
+  async insertMeasurements(columns: MeasurementBlock, token: string): Promise<void> {
     await this.createTables();
     const native = nativeColumns(columns);
     const body = encoded(native, columns.rowCount);
@@ -72,7 +72,7 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     );
   }
 
-  async storedMeasurements({ id, seq, shard, rowCount }: MeasurementColumns): Promise<ReadonlyMap<number, number>> {
+  async storedMeasurements({ id, seq, shard, rowCount }: MeasurementBlock): Promise<ReadonlyMap<number, number>> {
     await this.createTables();
     const ranges = new Map<number, Bounds>();
     for (let row = 0; row < rowCount; row += 1) widen(ranges, shard[row], seq[row]);
@@ -213,7 +213,7 @@ const integers = (name: string, type: string, values: Float64Array): NativeColum
   data: { kind: 'integers', values },
 });
 
-function nativeColumns(columns: MeasurementColumns): NativeColumn[] {
+function nativeColumns(columns: MeasurementBlock): NativeColumn[] {
   return [
     { name: 'tenant', type: 'UInt32', data: { kind: 'fixed', values: columns.tenant } },
     integers('source', 'UInt64', columns.source),

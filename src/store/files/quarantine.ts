@@ -3,8 +3,8 @@
  */
 import { open, readFile, stat, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { QuarantineFullError } from '../../ingest/journal/quarantine.ts';
-import type { Quarantine, QuarantineEntry, QuarantineKey } from '../../ingest/journal/quarantine.ts';
+import { QuarantineFullError } from '../../ports/stores/quarantine.ts';
+import type { Quarantine, QuarantineEntry, QuarantineKey } from '../../ports/stores/quarantine.ts';
 import { syncDirectory } from './sync-directory.ts';
 
 /** Bytes of the file. More than a few lines mean a fault that an operator has to look at. */

@@ -1,7 +1,7 @@
 /**
  * Documents on LMDB. Keys: `<collection code><tenant>/<id>`, so that a collection of a tenant is one range in id order.
  */
-import type { DocumentChange, Documents } from '../../actors/runtime/documents.ts';
+import type { DocumentChange, Documents } from '../../ports/stores/documents.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import { KEY_CONTROLS } from '../../model/documents/key-text.ts';
 import type { LmdbEnvironment } from './environment.ts';

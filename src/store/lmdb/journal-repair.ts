@@ -15,7 +15,7 @@ import {
   receivedAtAt,
 } from '../../ingest/journal/record-layout.ts';
 import type { InsertIntent } from '../../ingest/projector/progress.ts';
-import type { Quarantine } from '../../ingest/journal/quarantine.ts';
+import type { Quarantine } from '../../ports/stores/quarantine.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { LmdbDocuments } from './documents.ts';

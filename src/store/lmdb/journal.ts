@@ -1,6 +1,6 @@
 /** Journal on LMDB: one value per group commit, keyed by the sequence of its first record. */
 import { countRecords, newestReceivedAt } from '../../ingest/journal/command-record.ts';
-import type { Journal, JournalBatch } from '../../ingest/journal/journal.ts';
+import type { Journal, JournalBatch } from '../../ports/stores/journal.ts';
 import type { LmdbEnvironment } from './environment.ts';
 
 export class LmdbJournal implements Journal {

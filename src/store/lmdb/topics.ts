@@ -7,7 +7,7 @@ import {
   messagesOf,
 } from '../../model/entities/notifications/topic.ts';
 import type { ChunkFacts, TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
-import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/topic-log.ts';
+import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/stores/topic-log.ts';
 import type { LmdbDocuments } from './documents.ts';
 
 /** Chunks that one call removes. */

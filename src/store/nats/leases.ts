@@ -7,7 +7,7 @@
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { assignShards } from '../../cluster/shards/assignment.ts';
 import { Fitness } from '../../cluster/shards/fitness.ts';
-import type { Lack, Member, ShardLeases, ShardLeasesEvents } from '../../cluster/shards/leases.ts';
+import type { Lack, Member, ShardLeases, ShardLeasesEvents } from '../../ports/cluster/leases.ts';
 import { SHARD_COUNT } from '../../ingest/journal/command-record.ts';
 import type { Log } from '../../ports/log.ts';
 import { sleep } from './connection.ts';

@@ -4,7 +4,7 @@
  * that nothing is made or sent without a subscriber. It stores nothing: what cannot be sent is dropped, counted and logged.
  */
 import type { Subscription } from '@nats-io/nats-core';
-import type { NodeMessages } from '../../cluster/peers/node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';

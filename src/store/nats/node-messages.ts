@@ -4,8 +4,8 @@
  * is a byte (0: answer, 1: the error's text) and the rest. What a node says to itself does not take the way over NATS.
  */
 import type { Msg, Subscription } from '@nats-io/nats-core';
-import { NodeUnreachable } from '../../cluster/peers/node-messages.ts';
-import type { NodeMessages } from '../../cluster/peers/node-messages.ts';
+import { NodeUnreachable } from '../../ports/cluster/node-messages.ts';
+import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
 import type { Log } from '../../ports/log.ts';
 import type { NatsConnection } from './connection.ts';
 

@@ -11,7 +11,7 @@ import { TOPIC_SUBSCRIBERS, chunkText, messagesOf, subscriberKey } from '../../m
 import { persistently } from '../../pacing/persistently.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
-import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/topic-log.ts';
+import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/stores/topic-log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { NOTIFICATION_LIMIT } from '../../realtime/notifications/limits.ts';
 import { MESSAGE_BYTES, partsOf } from '../../realtime/notifications/parts.ts';

@@ -2,7 +2,7 @@
  * Blocks that projectors are about to insert, in Redis: one hash `{<prefix>:blocks}:b` token -> state and ranges,
  * changed by scripts.
  */
-import type { BlockRange, BlockStore, StoredBlock } from '../../cluster/shards/documents.ts';
+import type { BlockRange, BlockStore, StoredBlock } from '../../ports/cluster/documents.ts';
 import { RedisScript } from './connection.ts';
 import type { RedisConnection } from './connection.ts';
 

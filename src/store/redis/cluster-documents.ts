@@ -1,5 +1,5 @@
 /** The documents of all shards on Redis, for the owners of this node and for its gateways. */
-import type { ClusterDocuments, ShardDocuments } from '../../cluster/shards/documents.ts';
+import type { ClusterDocuments, ShardDocuments } from '../../ports/cluster/documents.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RedisConnection } from './connection.ts';
 import { RedisDocumentReader } from './document-reader.ts';

@@ -2,7 +2,7 @@
  * Which node has which MQTT connection, in Redis: `<prefix>:conn:<tenant>/<key>` = holder and, for a claim that is repeated,
  * the holder before it.
  */
-import type { ConnectionHolder, ConnectionRegistry } from '../../cluster/peers/connection-registry.ts';
+import type { ConnectionHolder, ConnectionRegistry } from '../../ports/cluster/connection-registry.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { RedisScript, redisProblem } from './connection.ts';
 import type { RedisConnection } from './connection.ts';

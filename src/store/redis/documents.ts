@@ -4,9 +4,9 @@
  * (it takes effect once), one that an old connection still delivers has none, and one that follows on something lost is
  * refused (docs/internals/redis.md).
  */
-import type { DocumentChange } from '../../actors/runtime/documents.ts';
-import { Fenced, StateLost } from '../../cluster/shards/documents.ts';
-import type { ShardDocuments } from '../../cluster/shards/documents.ts';
+import type { DocumentChange } from '../../ports/stores/documents.ts';
+import { Fenced, StateLost } from '../../ports/cluster/documents.ts';
+import type { ShardDocuments } from '../../ports/cluster/documents.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import type { Log } from '../../ports/log.ts';
 import { redisProblem } from './connection.ts';

@@ -3,7 +3,7 @@
  * wants to change (another password in the configuration) is not written here but handed back, to be sent to its
  * actors.
  */
-import type { DocumentChange, Documents } from '../../actors/runtime/documents.ts';
+import type { DocumentChange, Documents } from '../../ports/stores/documents.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import type { RedisConnection } from './connection.ts';
 import { RedisScript } from './connection.ts';

@@ -8,7 +8,7 @@ import { HistoryFilter } from '../../../src/history/filter.ts';
 import type { MutableTable } from '../../../src/history/filter.ts';
 import { countDocuments } from '../../../src/history/totals.ts';
 import type { HistoryReader, HistoryStatement } from '../../../src/ports/history-reader.ts';
-import type { HistoryRow } from '../../../src/ingest/projector/history-writer.ts';
+import type { HistoryRow } from '../../../src/ports/stores/history-writer.ts';
 import type { JournalCommand } from '../../../src/ingest/journal/command-record.ts';
 import { parseMembers } from '../../../src/model/documents/json-document.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';

@@ -1,6 +1,6 @@
 /** What every adapter of the ConnectionRegistry port promises; run by the tests of the adapters. */
 import type { Test } from 'tap';
-import type { ConnectionRegistry } from '../../../src/cluster/peers/connection-registry.ts';
+import type { ConnectionRegistry } from '../../../src/ports/cluster/connection-registry.ts';
 import { until } from '../../helpers/until.ts';
 
 /** Two nodes with the same registry. */

@@ -3,8 +3,8 @@
  * adapters.
  */
 import type { Test } from 'tap';
-import type { DocumentChange } from '../../../src/actors/runtime/documents.ts';
-import type { BlockStore, ClusterDocuments } from '../../../src/cluster/shards/documents.ts';
+import type { DocumentChange } from '../../../src/ports/stores/documents.ts';
+import type { BlockStore, ClusterDocuments } from '../../../src/ports/cluster/documents.ts';
 import { SHARD_COUNT, shardOf } from '../../../src/ingest/journal/command-record.ts';
 import type { Collection } from '../../../src/model/commands/collections.ts';
 import { actorOfDocument } from '../../../src/model/commands/document-routing.ts';

@@ -1,9 +1,9 @@
 /**
- * What the messages between nodes promise (src/cluster/peers/node-messages.ts), over NATS and in the memory of tests.
+ * What the messages between nodes promise (src/ports/cluster/node-messages.ts), over NATS and in the memory of tests.
  */
 import type { Test } from 'tap';
-import { NodeUnreachable } from '../../../src/cluster/peers/node-messages.ts';
-import type { NodeMessages } from '../../../src/cluster/peers/node-messages.ts';
+import { NodeUnreachable } from '../../../src/ports/cluster/node-messages.ts';
+import type { NodeMessages } from '../../../src/ports/cluster/node-messages.ts';
 import { until } from '../../helpers/until.ts';
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();

@@ -1,8 +1,8 @@
 /** What every adapter of the ShardJournal port promises; run by the tests of the adapters. */
 import type { Test } from 'tap';
 import { nextAt } from '../../../src/ingest/journal/record-layout.ts';
-import { GROUP_RECORDS_MAX } from '../../../src/cluster/shards/journal.ts';
-import type { ShardFollower, ShardGroup, ShardJournal } from '../../../src/cluster/shards/journal.ts';
+import { GROUP_RECORDS_MAX } from '../../../src/ports/cluster/journal.ts';
+import type { ShardFollower, ShardGroup, ShardJournal } from '../../../src/ports/cluster/journal.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { countRecords, decodeCommand, encodeCommand } from '../../../src/ingest/journal/command-record.ts';
 import { until } from '../../helpers/until.ts';

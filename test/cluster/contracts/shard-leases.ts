@@ -1,6 +1,6 @@
 /** What every adapter of the ShardLeases port promises; run by the tests of the adapters. */
 import type { Test } from 'tap';
-import type { Member, ShardLeases } from '../../../src/cluster/shards/leases.ts';
+import type { Member, ShardLeases } from '../../../src/ports/cluster/leases.ts';
 import { SHARD_COUNT } from '../../../src/ingest/journal/command-record.ts';
 import { eventually } from './shard-journal.ts';
 

@@ -1,8 +1,8 @@
 /**
  * Documents and blocks of a cluster in memory: answered later, epochs checked, and cut off from a node that is gone.
  */
-import type { DocumentChange } from '../../../src/actors/runtime/documents.ts';
-import { Fenced } from '../../../src/cluster/shards/documents.ts';
+import type { DocumentChange } from '../../../src/ports/stores/documents.ts';
+import { Fenced } from '../../../src/ports/cluster/documents.ts';
 import type {
   BlockRange,
   BlockStore,
@@ -10,7 +10,7 @@ import type {
   ClusterReader,
   ShardDocuments,
   StoredBlock,
-} from '../../../src/cluster/shards/documents.ts';
+} from '../../../src/ports/cluster/documents.ts';
 import { isOfShard } from '../../../src/cluster/shards/reader.ts';
 import { shardOf, SHARD_COUNT } from '../../../src/ingest/journal/command-record.ts';
 import type { Collection } from '../../../src/model/commands/collections.ts';

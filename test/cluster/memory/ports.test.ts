@@ -1,6 +1,6 @@
 /** The in-memory cluster keeps the promises of the ports that it stands for. */
 import t from 'tap';
-import { JournalUnavailable } from '../../../src/cluster/shards/journal.ts';
+import { JournalUnavailable } from '../../../src/ports/cluster/journal.ts';
 import { documentsContract } from '../../actors/documents-contract.ts';
 import { blockStoreContract, clusterDocumentsContract } from '../contracts/documents.ts';
 import { DocumentStore, NodeDocuments } from './documents.ts';

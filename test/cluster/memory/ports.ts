@@ -6,12 +6,12 @@
 import { randomBytes } from 'node:crypto';
 import { assignShards } from '../../../src/cluster/shards/assignment.ts';
 import { Fitness } from '../../../src/cluster/shards/fitness.ts';
-import { NodeUnreachable } from '../../../src/cluster/peers/node-messages.ts';
-import type { NodeMessages } from '../../../src/cluster/peers/node-messages.ts';
+import { NodeUnreachable } from '../../../src/ports/cluster/node-messages.ts';
+import type { NodeMessages } from '../../../src/ports/cluster/node-messages.ts';
 import { GROUP_BYTES_MAX } from '../../../src/model/commands/group-bounds.ts';
-import { GROUP_RECORDS_MAX, JournalUnavailable } from '../../../src/cluster/shards/journal.ts';
-import type { ShardFollower, ShardGroup, ShardJournal } from '../../../src/cluster/shards/journal.ts';
-import type { Lack, Member, ShardLeases, ShardLeasesEvents } from '../../../src/cluster/shards/leases.ts';
+import { GROUP_RECORDS_MAX, JournalUnavailable } from '../../../src/ports/cluster/journal.ts';
+import type { ShardFollower, ShardGroup, ShardJournal } from '../../../src/ports/cluster/journal.ts';
+import type { Lack, Member, ShardLeases, ShardLeasesEvents } from '../../../src/ports/cluster/leases.ts';
 import { SHARD_COUNT } from '../../../src/ingest/journal/command-record.ts';
 
 type Roles = Member['roles'];

@@ -1,6 +1,6 @@
 /** A quarantine in memory; nothing more comes into it when its node is gone. */
-import { QuarantineFullError } from '../../../src/ingest/journal/quarantine.ts';
-import type { Quarantine, QuarantineEntry, QuarantineKey } from '../../../src/ingest/journal/quarantine.ts';
+import { QuarantineFullError } from '../../../src/ports/stores/quarantine.ts';
+import type { Quarantine, QuarantineEntry, QuarantineKey } from '../../../src/ports/stores/quarantine.ts';
 
 export class MemoryQuarantine implements Quarantine {
   readonly entries: QuarantineEntry[] = [];

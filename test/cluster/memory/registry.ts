@@ -1,5 +1,5 @@
 /** Who has which MQTT connection, in memory: what the nodes of a test share. */
-import type { ConnectionHolder, ConnectionRegistry } from '../../../src/cluster/peers/connection-registry.ts';
+import type { ConnectionHolder, ConnectionRegistry } from '../../../src/ports/cluster/connection-registry.ts';
 
 export class InMemoryRegistry implements ConnectionRegistry {
   readonly held = new Map<string, ConnectionHolder>();

@@ -1,7 +1,7 @@
 /** Any node tells how all are; one that does not answer is named. */
 import t from 'tap';
 import { ClusterNodeStates } from '../../../src/cluster/peers/node-states.ts';
-import type { Member } from '../../../src/cluster/shards/leases.ts';
+import type { Member } from '../../../src/ports/cluster/leases.ts';
 import { InMemoryCluster } from '../memory/ports.ts';
 
 t.test('three nodes, one of which is silent', async (t) => {

@@ -3,7 +3,7 @@
  */
 import t from 'tap';
 import { PollRelay } from '../../../src/cluster/peers/poll-relay.ts';
-import type { Member } from '../../../src/cluster/shards/leases.ts';
+import type { Member } from '../../../src/ports/cluster/leases.ts';
 import { UNKNOWN_CLIENT } from '../../../src/realtime/bayeux/message.ts';
 import { until } from '../../helpers/until.ts';
 import {

@@ -11,7 +11,7 @@ import { recentSeries } from '../../../src/history/measurements/recent-series.ts
 import type { SeriesRange } from '../../../src/history/measurements/series.ts';
 import { DeletionsLook } from '../../../src/ingest/recent/deletions-look.ts';
 import { RecentMeasurements } from '../../../src/ingest/recent/measurements.ts';
-import type { QuarantineEntry } from '../../../src/ingest/journal/quarantine.ts';
+import type { QuarantineEntry } from '../../../src/ports/stores/quarantine.ts';
 import { encodeCommand } from '../../../src/ingest/journal/command-record.ts';
 import { encodeMeasurement } from '../../../src/ingest/measurements/record.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';

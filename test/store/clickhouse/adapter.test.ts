@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { StatementFailed } from '../../../src/ingest/projector/history-writer.ts';
+import { StatementFailed } from '../../../src/ports/stores/history-writer.ts';
 import { ClickHouse } from '../../../src/store/clickhouse/adapter.ts';
 import { ClickHouseHistoryWriter } from '../../../src/store/clickhouse/writer.ts';
 import { silentLog } from '../../actors/platform.ts';

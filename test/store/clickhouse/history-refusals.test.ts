@@ -1,7 +1,7 @@
 /** Which of ClickHouse's exceptions may set a row aside. */
 import { ClickHouseError } from '@clickhouse/client';
 import t from 'tap';
-import { HistoryRefusal } from '../../../src/ingest/projector/history-writer.ts';
+import { HistoryRefusal } from '../../../src/ports/stores/history-writer.ts';
 import { refusalOf, refusing } from '../../../src/store/clickhouse/history-refusals.ts';
 
 const exception = (code: number): Error =>

@@ -2,7 +2,7 @@
  * Statements that delete rows in the background, on the embedded engine: begun once, looked at, ended when they fail.
  */
 import t from 'tap';
-import { HistoryRefusal, StatementFailed } from '../../../src/ingest/projector/history-writer.ts';
+import { HistoryRefusal, StatementFailed } from '../../../src/ports/stores/history-writer.ts';
 import { advance, carryOut, deletingTenants } from '../../../src/store/clickhouse/mutations.ts';
 import type { DeletingStatement } from '../../../src/store/clickhouse/mutations.ts';
 import { columnsOf } from '../../ingest/history-writer-contract.ts';

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import type { Test } from 'tap';
-import { JournalUnavailable } from '../../../src/cluster/shards/journal.ts';
+import { JournalUnavailable } from '../../../src/ports/cluster/journal.ts';
 import { NatsConnection } from '../../../src/store/nats/connection.ts';
 import { NatsJournal } from '../../../src/store/nats/journal.ts';
 import { Reader, eventually, groupOf, readShard, shardJournalContract } from '../../cluster/contracts/shard-journal.ts';

@@ -1,6 +1,6 @@
 /** Messages of nodes over NATS core. */
 import t from 'tap';
-import { NodeUnreachable } from '../../../src/cluster/peers/node-messages.ts';
+import { NodeUnreachable } from '../../../src/ports/cluster/node-messages.ts';
 import { NatsConnection } from '../../../src/store/nats/connection.ts';
 import { NatsNodeMessages } from '../../../src/store/nats/node-messages.ts';
 import { nodeMessagesContract } from '../../cluster/contracts/node-messages.ts';

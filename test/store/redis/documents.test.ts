@@ -3,7 +3,7 @@
  */
 import t from 'tap';
 import type { Test } from 'tap';
-import type { DocumentChange } from '../../../src/actors/runtime/documents.ts';
+import type { DocumentChange } from '../../../src/ports/stores/documents.ts';
 import { RedisClusterDocuments } from '../../../src/store/redis/cluster-documents.ts';
 import { RedisConnection } from '../../../src/store/redis/connection.ts';
 import { COMMIT_BYTES_MAX, COMMIT_CHANGES_MAX, RedisDocuments } from '../../../src/store/redis/documents.ts';

@@ -1,6 +1,5 @@
 /** Port of the history store's writing side (design 4). Implemented in src/store. */
 import type { DataDelete } from '../../model/commands/deletion.ts';
-import type { MeasurementColumns } from '../measurements/columns.ts';
 
 /** A row of a mutable table as JSON text (JSONEachRow). Rows of the same version replace each other without effect. */
 export interface HistoryRow {
@@ -8,6 +7,39 @@ export interface HistoryRow {
   /** Of the command that decided it: a deletion behind it must see it, one before it must not. */
   readonly seq: number;
   readonly text: string;
+}
+
+/** Texts of a column: a row has the index of its own. */
+interface Dictionary {
+  readonly values: readonly string[];
+}
+
+/** Rows of measurements, column by column; each column may have room beyond `rowCount`. */
+export interface MeasurementBlock {
+  readonly rowCount: number;
+  readonly tenant: Uint32Array;
+  readonly source: Float64Array;
+  /** Milliseconds since 1970. */
+  readonly time: Float64Array;
+  readonly id: Float64Array;
+  readonly part: Uint16Array;
+  readonly type: Uint16Array;
+  readonly types: Dictionary;
+  readonly fragment: Uint16Array;
+  readonly fragments: Dictionary;
+  readonly series: Uint16Array;
+  readonly seriesNames: Dictionary;
+  readonly value: Float64Array;
+  readonly unit: Uint16Array;
+  readonly units: Dictionary;
+  /** Of all rows, one after the other. */
+  readonly documents: Buffer;
+  readonly documentLength: Uint32Array;
+  readonly form: Float64Array;
+  /** Whether any row has a form: without one the column is left out. */
+  readonly hasForms: boolean;
+  readonly shard: Uint8Array;
+  readonly seq: Float64Array;
 }
 
 /** Rows of one `select`; fewer are the last ones. */
@@ -68,11 +100,11 @@ export class StatementFailed extends Error {}
 export interface HistoryWriter {
   /**
    * Inserts all rows of each month, or none; a second insert with the same token does nothing, whether the first one's
-   * rows are there or were lost when the store was killed. The columns are the writer's until it settles.
+   * rows are there or were lost when the store was killed. The block is the writer's until it settles.
    */
-  insertMeasurements(columns: MeasurementColumns, token: string): Promise<void>;
-  /** Those measurements of the columns that are stored: sequence -> id. */
-  storedMeasurements(columns: MeasurementColumns): Promise<ReadonlyMap<number, number>>;
+  insertMeasurements(block: MeasurementBlock, token: string): Promise<void>;
+  /** Those measurements of the block that are stored: sequence -> id. */
+  storedMeasurements(block: MeasurementBlock): Promise<ReadonlyMap<number, number>>;
   insertRows(table: string, texts: readonly string[]): Promise<void>;
   /**
    * Begins to delete measurements, or looks how far the store is with that: it goes on by itself, also when it is

@@ -1,8 +1,8 @@
 /**
  * Ports of the cluster's documents (decision 3): each shard has its own, written by its owner alone, read by everybody.
  */
-import type { Documents } from '../../actors/runtime/documents.ts';
-import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { Documents } from '../stores/documents.ts';
+import type { DocumentReader } from '../document-reader.ts';
 
 /**
  * The documents of one shard with its own `meta` and `pending`, for its owner: a commit only changes documents of this

@@ -2,7 +2,6 @@
  * Port of the quarantine: what the history store refuses for what it is, and commands whose handling failed.
  * Implemented in src/store/files/quarantine.ts.
  */
-import type { JournalCommand } from './command-record.ts';
 
 /**
  * One measurement, one row of a mutable table, one DELETE, one command, or records of the journal that cannot be read.
@@ -48,11 +47,4 @@ export interface Quarantine {
    * QuarantineFullError at the bound.
    */
   add(entry: QuarantineEntry): Promise<void>;
-}
-
-/** A command whose handler failed; see ActorSystemOptions.onSetAside. */
-export function entryOfCommand(command: JournalCommand, error: Error, position: number): QuarantineEntry {
-  const { seq, shard, kind, tenant, key, mode, receivedAt, pendingId, body } = command;
-  const row = { kind, tenant, key, mode, receivedAt, ...(pendingId === undefined ? {} : { pendingId }), body };
-  return { kind: 'command', table: 'commands', seq, shard, id: 0, position, code: 0, error: error.message, row };
 }

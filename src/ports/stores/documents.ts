@@ -1,6 +1,6 @@
 /** Port of the document store (design 3): the actors' state. Implemented in src/store. */
 import type { Collection } from '../../model/commands/collections.ts';
-import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { DocumentReader } from '../document-reader.ts';
 
 /** One change; `value` undefined deletes. */
 export interface DocumentChange {

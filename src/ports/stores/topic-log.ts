@@ -1,5 +1,5 @@
 /** Port of what persistent topics keep: chunks in order, removed from the oldest on. */
-import type { ChunkFacts, TopicChunk, TopicRef } from '../model/entities/notifications/topic.ts';
+import type { ChunkFacts, TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 
 export interface LostChunks {
   /** The oldest sequence that the store may have now. */

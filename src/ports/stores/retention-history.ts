@@ -1,5 +1,5 @@
 /** Port of what retention reads and removes in the history. Implemented in src/store/clickhouse/retention.ts. */
-import type { RetentionChunk, RetentionTarget } from '../model/entities/retention.ts';
+import type { RetentionChunk, RetentionTarget } from '../../model/entities/retention.ts';
 
 /** Entities that are removed one by one, by commands to their actors. */
 export type EntityKind = 'EVENT' | 'ALARM' | 'OPERATION';
