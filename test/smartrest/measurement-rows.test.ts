@@ -180,10 +180,13 @@ t.test('numbers are the nearest double', (t) => {
   const random = new Random();
   t.comment(`seed ${random.seed}`);
   const digits = (count: number): string => Array.from({ length: count }, () => random.below(10)).join('');
+  // In the middle between two doubles, beside it, and with digits that two doubles do not hold.
+  const middles = ['9007199254740993', '9007199254740993.0', '9007199254740993.001', '4503599627370496.5'];
   for (let round = 0; round < rounds(25_000, 100_000); round += 1) {
     const text =
+      middles[round] ??
       `${random.pick(['', '-', '+'])}${digits(1 + random.below(12))}${random.pick(['', `.${digits(1 + random.below(12))}`])}` +
-      random.pick(['', '', '', `e${random.pick(['', '-', '+'])}${random.below(30)}`]);
+        random.pick(['', '', '', `e${random.pick(['', '-', '+'])}${random.below(30)}`]);
     const bytes = Buffer.from(`${text},`);
     const end = scanNumber(bytes, 0, bytes.length);
     if (end !== text.length || !Object.is(numberScan.value, Number(text)))

@@ -5,6 +5,8 @@ export const numberScan = { value: 0.5 };
 
 /** Up to this many significant digits are exact in a double, and so is a quotient by an exact power of ten. */
 const EXACT_DIGITS = 15;
+/** Up to this many, two doubles hold the digits exactly. Numbers that programs print have 16 or 17. */
+const LONG_DIGITS_MAX = 19;
 /** The largest power of ten that a double holds exactly. */
 const EXACT_POWER = 22;
 const POWERS = Float64Array.from({ length: EXACT_POWER + 1 }, (_, exponent) => Number(`1e${exponent}`));
@@ -48,10 +50,56 @@ export function scanNumber(bytes: Uint8Array, start: number, end: number): numbe
     const behind = behindExponent(bytes, at + 1, end);
     return behind < 0 ? -1 : readSlowly(bytes, start, behind);
   }
-  if (digits > EXACT_DIGITS || exponent < -EXACT_POWER) return readSlowly(bytes, start, at);
-  const value = exponent === 0 ? mantissa : mantissa / POWERS[-exponent];
+  let value: number;
+  if (exponent < -EXACT_POWER || digits > LONG_DIGITS_MAX) return readSlowly(bytes, start, at);
+  if (digits > EXACT_DIGITS) {
+    value = longValue(bytes, firstDigit, at, digits - EXACT_DIGITS, POWERS[-exponent]);
+    if (Number.isNaN(value)) return readSlowly(bytes, start, at);
+  } else value = exponent === 0 ? mantissa : mantissa / POWERS[-exponent];
   numberScan.value = isNegative ? -value : value;
   return at;
+}
+
+/** Of Dekker's product: a double times this, less the rest, keeps its upper 26 bits. */
+const SPLIT = 2 ** 27 + 1;
+/** The quotient below is nearer to the exact one than this part of its lower double. */
+const LOW_ERROR = 2 ** -48;
+
+/** What a product of two doubles lacks: `a * b + productError(a, b, a * b)` is exact. */
+function productError(a: number, b: number, product: number): number {
+  const upperA = SPLIT * a - (SPLIT * a - a);
+  const upperB = SPLIT * b - (SPLIT * b - b);
+  const lowerA = a - upperA;
+  const lowerB = b - upperB;
+  return lowerA * lowerB - (product - upperA * upperB - lowerA * upperB - upperA * lowerB);
+}
+
+/**
+ * The double nearest to more digits than one double holds, divided by an exact power of ten: numerator and quotient
+ * are sums of two doubles.
+ * @param further digits behind the first 15 that count
+ * @returns NaN where the quotient lies too near to the middle between two doubles to tell which is nearer
+ */
+function longValue(bytes: Uint8Array, start: number, end: number, further: number, divisor: number): number {
+  let high = 0;
+  let low = 0;
+  let digits = 0;
+  for (let at = start; at < end; at += 1) {
+    const digit = bytes[at] - 0x30;
+    if (digit < 0) continue;
+    if (digits < EXACT_DIGITS) high = high * 10 + digit;
+    else low = low * 10 + digit;
+    if (high !== 0) digits += 1;
+  }
+  const power = POWERS[further];
+  const product = high * power;
+  const upper = product + low;
+  const lower = productError(high, power, product) + (low - (upper - product));
+  const quotient = upper / divisor;
+  const covered = quotient * divisor;
+  const rest = (upper - covered - productError(quotient, divisor, covered) + lower) / divisor;
+  const value = quotient + rest * (1 - LOW_ERROR);
+  return value === quotient + rest * (1 + LOW_ERROR) ? value : Number.NaN;
 }
 
 function behindExponent(bytes: Uint8Array, start: number, end: number): number {
