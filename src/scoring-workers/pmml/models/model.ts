@@ -169,12 +169,20 @@ export interface Trace {
   line(text: string): void;
 }
 
-/** The body of a function of `n`, the numbers of the slots, which returns the predicted number. */
+/**
+ * A tree whose tests are all comparisons of slots, as its entries (tree/program.ts): the operand of entry n at 2n, its head and
+ * target at 4n + 2 and 4n + 3.
+ */
+export interface PlainEntries {
+  readonly operands: Float64Array;
+  readonly heads: Int32Array;
+  readonly start: number;
+}
+
+/** A tree with the number that each of its leaf entries predicts. */
 export interface NumberSource {
-  readonly body: string;
-  /** Slots that it reads; it is only for records that have a number in each. */
-  readonly slots: ReadonlySet<number>;
-  readonly tests: number;
+  readonly entries: PlainEntries;
+  resultOf(leaf: number): number;
 }
 
 /** A compiled model without its targets and outputs. */
@@ -184,8 +192,8 @@ export interface Model {
   evaluate(row: Row): void;
   /** The predicted number alone, of a regression that tells it faster so: `prediction` is not written. NaN: none. */
   readonly numberOf?: ((row: Row) => number) | undefined;
-  /** The same as the text of a function, where the model can be one; undefined where it is too large. */
-  readonly numberSource?: (() => NumberSource | undefined) | undefined;
+  /** The same as a tree, where the model is one of comparisons alone. */
+  readonly numberSource?: NumberSource | undefined;
   /** Tells how the record, for which `evaluate` was called just before, came to its result. */
   explain?(row: Row, trace: Trace): void;
   /** Bytes of its tables, about. */

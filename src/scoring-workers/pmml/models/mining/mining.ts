@@ -5,7 +5,7 @@ import { TRUE } from '../../predicates/predicate.ts';
 import type { EvaluatedModel, Model, ModelContext, ModelOutput, PartialModel, Trace } from '../model.ts';
 import { Prediction } from '../model.ts';
 import { type Combine, combinationOf, type Method, methodOf, type Missing, missingOf } from './combine.ts';
-import { completeSlotsOf, type Fill, filledLater } from '../tree/generated.ts';
+import { type Fill, generatedTreesOf } from '../tree/generated.ts';
 import type { Segment } from './segment.ts';
 import { shownPrediction } from '../shown.ts';
 import { EMBEDDED, embeddedModel } from '../embedded.ts';
@@ -258,7 +258,7 @@ class MiningModel implements Model {
 function fillOf({ segments, context }: MiningForm): Fill | undefined {
   const sources = segments.map(({ model }) => model.numberSource).filter((source) => source !== undefined);
   if (sources.length < segments.length) return undefined;
-  return filledLater(sources, completeSlotsOf(context.scope.names));
+  return generatedTreesOf(context.scope.names).filledLater(sources);
 }
 
 /** Methods whose result is not of the numbers of all segments. */

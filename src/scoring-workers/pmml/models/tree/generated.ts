@@ -1,26 +1,35 @@
+/** Trees of a document that are walked often become functions of WebAssembly. */
 import type { Row } from '../../fields/row.ts';
 import type { Names } from '../../fields/scope.ts';
-import type { NumberSource } from '../model.ts';
+import type { NumberSource, PlainEntries } from '../model.ts';
+import { isJump } from './program.ts';
+import { leafFunctions, NUMBERS_MAX, numbersFunction, treeMemory } from './tree-module.ts';
 
 /** Walks after which a tree is worth a function of its own: one that scores a few records is not. */
 const WALKS_BEFORE = 500;
-/** The engine does not optimize longer functions, and the tests of a document all stand in memory as code. */
+/** Longer functions gain less. The tests of a document all stand in memory as code. */
 const TESTS_MAX = 1_000;
 const DEPTH_MAX = 64;
 const DOCUMENT_TESTS_MAX = 200_000;
 const GENERATED_TEST_BYTES = 100;
 
-/** A tree whose tests are all comparisons of slots, as its entries (see Program). */
-export interface PlainEntries {
-  readonly operands: Float64Array;
-  readonly heads: Int32Array;
-  readonly start: number;
+/** @returns the entry where the record ends */
+export type Walk = (row: Row) => number;
+
+/** Fills the numbers of all models for the record; false where it cannot. */
+export type Fill = (row: Row, values: Float64Array) => boolean;
+
+interface WalkedTree {
+  readonly entries: PlainEntries;
+  leaf: (() => number) | undefined;
 }
 
-/** The slots that generated functions of one document read: they are only for records that have a number in each. */
-export class CompleteSlots {
-  readonly #slots: number[] = [];
-  readonly #known = new Set<number>();
+/** The trees of one document. Their functions are only for records that have a number in each slot that one of them reads. */
+export class GeneratedTrees {
+  readonly #places = new Map<number, number>();
+  #slots: readonly number[] = [];
+  readonly #trees: WalkedTree[] = [];
+  #areGenerated = false;
   #epoch = -1;
   #isComplete = false;
   #tests = 0;
@@ -32,125 +41,128 @@ export class CompleteSlots {
     return tests > TESTS_MAX || this.#reserved > DOCUMENT_TESTS_MAX ? 0 : tests * GENERATED_TEST_BYTES;
   }
 
-  /** @returns false where the document has no room for more generated tests */
-  add(slots: Iterable<number>, tests: number): boolean {
-    if (this.#tests + tests > DOCUMENT_TESTS_MAX) return false;
-    this.#tests += tests;
-    for (const slot of slots)
-      if (!this.#known.has(slot)) {
-        this.#known.add(slot);
-        this.#slots.push(slot);
+  /** A walk that becomes a function once one of the trees was walked often. A record with a missing value goes on with the walk. */
+  later(entries: PlainEntries, walk: Walk): Walk {
+    const tree: WalkedTree = { entries, leaf: undefined };
+    this.#trees.push(tree);
+    let walks = 0;
+    return (row) => {
+      if (tree.leaf !== undefined && this.#look(row)) return tree.leaf();
+      if (++walks === WALKS_BEFORE) this.#generate();
+      return walk(row);
+    };
+  }
+
+  /** Numbers of several models, by one function once they have been asked for often. */
+  filledLater(sources: readonly NumberSource[]): Fill {
+    let asked = 0;
+    let fill: (() => void) | undefined;
+    return (row, values) => {
+      if (fill === undefined) {
+        if (++asked === WALKS_BEFORE) fill = this.#fillOf(sources);
+        return false;
       }
+      if (!this.#look(row)) return false;
+      fill();
+      const { results } = treeMemory();
+      for (let i = 0; i < values.length; i++) values[i] = results[i] as number;
+      return true;
+    };
+  }
+
+  /** Gives the trees their functions, as many as the document has room for. */
+  #generate(): void {
+    if (this.#areGenerated) return;
+    this.#areGenerated = true;
+    const taken = this.#trees.filter(({ entries }) => this.#take([entries]));
+    const functions = whereAllowed(() =>
+      leafFunctions(
+        taken.map(({ entries }) => entries),
+        this.#placeOf,
+      ),
+    );
+    for (const [index, tree] of taken.entries()) tree.leaf = functions?.[index];
+  }
+
+  #fillOf(sources: readonly NumberSource[]): (() => void) | undefined {
+    if (sources.length > NUMBERS_MAX || !this.#take(sources.map(({ entries }) => entries))) return undefined;
+    return whereAllowed(() => numbersFunction(sources, this.#placeOf));
+  }
+
+  readonly #placeOf = (slot: number): number => this.#places.get(slot) as number;
+
+  /** @returns false where the document has no room for the tests of these trees */
+  #take(trees: readonly PlainEntries[]): boolean {
+    const slots = new Set<number>();
+    let tests = this.#tests;
+    for (const entries of trees) {
+      const count = countTests(entries, slots);
+      tests += count;
+      if (count > TESTS_MAX || tests > DOCUMENT_TESTS_MAX) return false;
+    }
+    const added = [...slots].filter((slot) => !this.#places.has(slot));
+    if (this.#slots.length + added.length > NUMBERS_MAX) return false;
+    this.#tests = tests;
+    if (added.length === 0) return true;
+    for (const slot of added) this.#places.set(slot, this.#places.size);
+    this.#slots = [...this.#places.keys()];
     this.#epoch = -1;
     return true;
   }
 
-  isComplete(row: Row): boolean {
-    if (row.epoch !== this.#epoch) this.#look(row);
-    return this.#isComplete;
-  }
-
-  #look(row: Row): void {
-    const { numbers } = row;
+  /** Puts the numbers of the record where the functions read them. @returns false where one is missing */
+  #look({ epoch, numbers }: Row): boolean {
+    if (epoch === this.#epoch) return this.#isComplete;
     const slots = this.#slots;
-    this.#epoch = row.epoch;
+    const { inputs } = treeMemory();
+    this.#epoch = epoch;
     this.#isComplete = false;
-    for (let i = 0; i < slots.length; i++) if (Number.isNaN(numbers[slots[i]])) return;
+    for (let i = 0; i < slots.length; i++) {
+      const number = numbers[slots[i] as number] as number;
+      if (Number.isNaN(number)) return false;
+      inputs[i] = number;
+    }
     this.#isComplete = true;
+    return true;
   }
 }
 
-const DOCUMENTS = new WeakMap<Names, CompleteSlots>();
+/** @param slots takes the slots that the tests read @returns more than TESTS_MAX where the tree is too large or too deep */
+function countTests({ heads, start }: PlainEntries, slots: Set<number>): number {
+  let tests = 0;
+  const count = (at: number, depth: number): void => {
+    const slot = heads[4 * at + 2] as number;
+    if (tests > TESTS_MAX) return;
+    if (slot < 0) {
+      if (isJump(slot)) count(heads[4 * at + 3] as number, depth);
+      return;
+    }
+    tests += depth > DEPTH_MAX ? TESTS_MAX + 1 : 1;
+    slots.add(slot);
+    count(at + 1, depth + 1);
+    count(heads[4 * at + 3] as number, depth + 1);
+  };
+  count(start, 0);
+  return tests;
+}
 
-export function completeSlotsOf(names: Names): CompleteSlots {
+/** @returns undefined where the process may not reserve the addresses that WebAssembly takes: the walk is there */
+function whereAllowed<Made>(make: () => Made): Made | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+const DOCUMENTS = new WeakMap<Names, GeneratedTrees>();
+
+export function generatedTreesOf(names: Names): GeneratedTrees {
   let known = DOCUMENTS.get(names);
   if (known === undefined) {
-    known = new CompleteSlots();
+    known = new GeneratedTrees();
     DOCUMENTS.set(names, known);
   }
   return known;
-}
-
-export type Walk = (row: Row) => number;
-
-/**
- * A walk that becomes a generated function once the tree has been walked often: nested comparisons, whose constants stand in
- * the code. A record with a missing value goes on with the walk.
- */
-export function generatedLater(entries: PlainEntries, complete: CompleteSlots, walk: Walk): Walk {
-  let walks = 0;
-  let generated: ((numbers: Float64Array) => number) | undefined;
-  return (row) => {
-    if (generated !== undefined) return complete.isComplete(row) ? generated(row.numbers) : walk(row);
-    if (++walks === WALKS_BEFORE) {
-      const source = sourceOf(entries, (leaf) => leaf);
-      if (source !== undefined && complete.add(source.slots, source.tests))
-        generated = new Function('n', source.body) as (numbers: Float64Array) => number;
-    }
-    return walk(row);
-  };
-}
-
-/**
- * A tree as the body of a function of `n`, the numbers of the slots. Only numbers of the tree stand in the text.
- *
- * @param resultOf what a leaf entry gives
- * @returns undefined where the tree is too large
- */
-export function sourceOf(
-  { operands, heads, start }: PlainEntries,
-  resultOf: (leaf: number) => number,
-): NumberSource | undefined {
-  const slots = new Set<number>();
-  let tests = 0;
-  let isTooLarge = false;
-  const code = (at: number, depth: number): string => {
-    const slot = heads[4 * at + 2];
-    if (slot < 0) return `return ${resultOf(at)};`;
-    isTooLarge ||= ++tests > TESTS_MAX || depth > DEPTH_MAX;
-    if (isTooLarge) return '';
-    slots.add(slot);
-    const yes = code(at + 1, depth + 1);
-    return `if(n[${slot}]<${operands[2 * at]}){${yes}}else{${code(heads[4 * at + 3], depth + 1)}}`;
-  };
-  const body = code(start, 0);
-  return isTooLarge ? undefined : { body, slots, tests };
-}
-
-/** Fills the numbers of all models for the record; false where it cannot. */
-export type Fill = (row: Row, values: Float64Array) => boolean;
-
-/** Numbers of several models, by one generated function once they have been asked for often. */
-export function filledLater(sources: readonly (() => NumberSource | undefined)[], complete: CompleteSlots): Fill {
-  let asked = 0;
-  let generated: ((numbers: Float64Array, values: Float64Array) => void) | undefined;
-  return (row, values) => {
-    if (generated !== undefined) {
-      if (!complete.isComplete(row)) return false;
-      generated(row.numbers, values);
-      return true;
-    }
-    if (++asked === WALKS_BEFORE) generated = generateAll(sources, complete);
-    return false;
-  };
-}
-
-function generateAll(sources: readonly (() => NumberSource | undefined)[], complete: CompleteSlots) {
-  const bodies: string[] = [];
-  const slots = new Set<number>();
-  let tests = 0;
-  for (const source of sources) {
-    const made = source();
-    if (made === undefined || tests + made.tests > DOCUMENT_TESTS_MAX) return undefined;
-    tests += made.tests;
-    for (const slot of made.slots) slots.add(slot);
-    bodies.push(made.body);
-  }
-  if (!complete.add(slots, tests)) return undefined;
-  const functions = bodies.map((body, index) => `function t${index}(n){${body}}`).join('\n');
-  const calls = bodies.map((_, index) => `v[${index}]=t${index}(n);`).join('');
-  return new Function(`${functions}\nreturn function(n,v){${calls}}`)() as (
-    numbers: Float64Array,
-    values: Float64Array,
-  ) => void;
 }

@@ -1,5 +1,5 @@
 import type { Row } from '../../fields/row.ts';
-import type { PlainEntries } from './generated.ts';
+import type { PlainEntries } from '../model.ts';
 import { type Predicate, TRUE, UNKNOWN } from '../../predicates/predicate.ts';
 
 /** What an entry of a program does. Heads from 0 are the slot of a plain comparison, all others have their kind in the low bits. */
@@ -235,5 +235,8 @@ class Layout {
     return entry;
   }
 }
+
+/** @param head below 0 */
+export const isJump = (head: number): boolean => (~head & KIND) === JUMP;
 
 const headOf = ({ kind, subject }: GraphTest): number => (kind === PLAIN ? subject : ~((subject << KIND_BITS) | kind));

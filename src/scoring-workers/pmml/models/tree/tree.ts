@@ -11,7 +11,7 @@ import {
   type Trace,
 } from '../model.ts';
 import { NONE, PackedTree, packElements } from './collector.ts';
-import { type CompleteSlots, completeSlotsOf, generatedLater, sourceOf, type Walk } from './generated.ts';
+import { type GeneratedTrees, generatedTreesOf, type Walk } from './generated.ts';
 import { NULL_OUTCOME, Program } from './program.ts';
 import { buildGraph, type Unknown } from './program-builder.ts';
 import { Scores } from './scores.ts';
@@ -48,7 +48,7 @@ export function compileTree(context: ModelContext): Model {
     penalty,
     parents: tree.parent.packed(tree.count),
     embedded: embeddedModels(tree, context),
-    complete: completeSlotsOf(context.scope.names),
+    generated: generatedTreesOf(context.scope.names),
   };
   if (strategy === 'weightedConfidence' || strategy === 'aggregateNodes') {
     const isWeighted = strategy === 'weightedConfidence';
@@ -72,7 +72,7 @@ interface TreeForm {
   readonly penalty: number;
   readonly parents: Int32Array;
   readonly embedded: ReadonlyMap<number, EvaluatedModel>;
-  readonly complete: CompleteSlots;
+  readonly generated: GeneratedTrees;
 }
 
 abstract class AnyTree implements Model {
@@ -139,21 +139,21 @@ abstract class AnyTree implements Model {
 
 class TreeModel extends AnyTree {
   readonly numberOf: ((row: Row) => number) | undefined;
-  readonly numberSource: (() => NumberSource | undefined) | undefined;
+  readonly numberSource: NumberSource | undefined;
   readonly #program: Program;
   readonly #penalty: number;
   readonly #walk: Walk;
 
   constructor(program: Program, form: TreeForm) {
-    super(form, program.bytes + (program.plainEntries === undefined ? 0 : form.complete.reserve(program.tests)));
+    super(form, program.bytes + (program.plainEntries === undefined ? 0 : form.generated.reserve(program.tests)));
     this.#program = program;
     this.#penalty = form.penalty;
     const entries = program.plainEntries;
     const walk: Walk = (row) => program.walk(row);
-    this.#walk = entries === undefined ? walk : generatedLater(entries, form.complete, walk);
+    this.#walk = entries === undefined ? walk : form.generated.later(entries, walk);
     if (!this.isBareRegression) return;
     this.numberOf = (row) => program.score(program.walk(row));
-    if (entries !== undefined) this.numberSource = () => sourceOf(entries, (leaf) => program.score(leaf));
+    if (entries !== undefined) this.numberSource = { entries, resultOf: (leaf) => program.score(leaf) };
   }
 
   evaluate(row: Row): void {
