@@ -16,7 +16,7 @@ import type { Answer } from '../request/answer.ts';
 import { addNames } from '../../history/measurements/rows.ts';
 import { recentSeries } from '../../history/measurements/recent-series.ts';
 import { SERIES_FUNCTIONS, SeriesReader } from '../../history/measurements/series.ts';
-import type { SeriesFunction, SeriesRow } from '../../history/measurements/series.ts';
+import type { OneSeries, SeriesFunction, SeriesRow } from '../../history/measurements/series.ts';
 import { convertCombined, convertUnit } from '../../model/documents/units.ts';
 import type { UnitSystem } from '../../model/documents/units.ts';
 
@@ -68,6 +68,12 @@ const functionsOf = ({ query }: ApiRequest): readonly SeriesFunction[] => {
   return named.length === 0 ? ['min', 'max'] : [...new Set(named)];
 };
 
+/** The series of a single name; undefined where its dots leave several ways to read it. */
+function onlyOf(names: readonly string[]): OneSeries | undefined {
+  const [fragment, series, more] = names[0]?.split('.', 3) ?? [];
+  return names.length === 1 && series !== undefined && more === undefined ? { fragment, series } : undefined;
+}
+
 async function read(
   request: ApiRequest,
   isOwn: boolean,
@@ -85,7 +91,9 @@ async function read(
       limit: `at most ${SERIES_MAX} names`,
     });
   }
-  if (names.length > 0) {
+  const only = onlyOf(names);
+  if (only !== undefined) filter.text('fragment', only.fragment).text('series', only.series);
+  else if (names.length > 0) {
     addNames(filter, names);
     filter.add(`concat(fragment, '.', series) IN ${filter.bind('Array(String)', names)}`);
   }
@@ -95,6 +103,7 @@ async function read(
     ...intervalOf(request),
     functions: functionsOf(request),
     isDescending: query.isTrue('revert'),
+    only,
   };
   const source = query.text('source') ?? '';
   const recent =

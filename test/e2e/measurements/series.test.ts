@@ -96,6 +96,14 @@ t.test('without aggregation: each value at its own time; the series that are nam
   });
   t.same(await rest.read(`${path}&series=f.b`), { series: [b], values: { [first]: [value(2)] }, truncated: false });
   t.same((await rest.read(`${path}&series=f.a,f.b`)).series, [a, b]);
+  // One name is read without those of the table, at its own time and in intervals.
+  const averages = { series: [a], values: { [first]: [{ avg: 1 }], [second]: [{ avg: 3 }] }, truncated: false };
+  t.same(await rest.read(`${path}&series=f.a&aggregationFunction=avg`), averages);
+  t.same(await rest.read(`${path}&series=f.a&aggregationFunction=avg&aggregationInterval=1h`), {
+    ...averages,
+    values: { [first]: [{ avg: 2 }] },
+  });
+  t.same((await rest.read(`${path}&series=f.none&aggregationFunction=avg`)).series, []);
   t.same(Object.keys((await rest.read(path.replace(`dateFrom=${first}`, `dateFrom=${second}`))).values), [second]);
 });
 
