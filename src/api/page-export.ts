@@ -28,7 +28,7 @@ interface ListShape {
 /** Items of a page: many, since most lists of records are read whole for each. */
 export const RECORDS_PAGE_SIZE = 10_000;
 /** Few of those that may be large each: whole managed objects, users with their groups. */
-export const OBJECTS_PAGE_SIZE = 100;
+const OBJECTS_PAGE_SIZE = 100;
 /** Fewer of applications, which have their manifests, and of tenants, which have theirs. */
 const APPLICATIONS_PAGE_SIZE = 20;
 const pageSizeOf = (schemaName: string): number => {

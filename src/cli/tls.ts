@@ -96,7 +96,7 @@ function namesOf(given: string | undefined): string[] {
 }
 
 /** @param names of the server: host names and IP addresses. @returns PEM texts. */
-export async function makeSelfSigned(
+async function makeSelfSigned(
   names: readonly string[],
   days: number,
 ): Promise<{ readonly key: string; readonly certificate: string }> {

@@ -65,7 +65,7 @@ export function conditionOfAccess(access: Access, filter: HistoryFilter, column:
 }
 
 /** The same, and what is below the device that asks. */
-export function conditionOfReach(
+function conditionOfReach(
   { access, children }: Reach,
   filter: HistoryFilter,
   column: string,

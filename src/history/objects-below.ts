@@ -25,7 +25,7 @@ export function belowSql(roots: string): string {
 }
 
 /** @returns a condition on `column`, an id of managed objects, however many they are. */
-export function objectsBelowCondition(column: string, { root, wanted }: ObjectsBelow, filter: HistoryFilter): string {
+function objectsBelowCondition(column: string, { root, wanted }: ObjectsBelow, filter: HistoryFilter): string {
   filter.reads('managed_objects');
   const below = belowSql(filter.bind('Array(UInt64)', [root]));
   if (wanted === 'all') return `${column} IN (${below})`;

@@ -74,7 +74,7 @@ const totalOf = (tenant: number): KeptTotal => ({
 });
 
 /** What a read shows. */
-export function shownConfiguration({ secrets: _, ...shown }: StoredConfiguration): RemoteAccessConfiguration {
+function shownConfiguration({ secrets: _, ...shown }: StoredConfiguration): RemoteAccessConfiguration {
   return shown;
 }
 

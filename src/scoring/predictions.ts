@@ -7,7 +7,7 @@ import type { PredictionCounts } from '../scoring-workers/protocol.ts';
 const MODELS_MAX = 10_000;
 /** Classes of a model that are counted by name; further ones are counted together. */
 const CLASSES_MAX = 1_000;
-export const OTHER_CLASSES = 'others';
+const OTHER_CLASSES = 'others';
 /** Predicted numbers of a model that are kept: up to this many the quartiles are exact, then those of a sample. */
 const SAMPLE_MAX = 10_000;
 

@@ -367,6 +367,39 @@ t.test('ports lie in src/ports: what the adapters of src/store implement, and wh
   );
 });
 
+/** Names that the file takes of others, by path; `*` where it takes everything. */
+function namesImported(source: Source): (readonly [path: string, name: string])[] {
+  const code = withoutComments(source.text);
+  const named = [...code.matchAll(/^\s*(?:import|export)\s+([^'";]*?)\s*from\s*'(\.[^'\n]+)'/gm)].flatMap(
+    ([, names, from]) => {
+      const listed = /\{([^}]*)\}/.exec(names)?.[1].split(',') ?? ['*'];
+      return listed.map(
+        (name) =>
+          [
+            from,
+            name
+              .trim()
+              .replace(/^type /, '')
+              .replace(/ as .*/, ''),
+          ] as const,
+      );
+    },
+  );
+  const whole = [...code.matchAll(/\bimport\(\s*'(\.[^'\n]+)'/g)].map(([, from]) => [from, '*'] as const);
+  return [...named, ...whole].map(([from, name]) => [target(source, from) ?? from, name] as const);
+}
+
+t.test('what is exported has an importer', async (t) => {
+  const importing = [...ALL, ...sources('examples')];
+  const taken = new Set(importing.flatMap((source) => namesImported(source).map((parts) => parts.join(' '))));
+  const unused = [...SRC, ...WEB].flatMap(({ path, text }) =>
+    [...text.matchAll(/^export (?:async )?(?:abstract )?(?:function\*?|class|const|let) (\w+)/gm)]
+      .filter(([, name]) => !taken.has(`${path} ${name}`) && !taken.has(`${path} *`))
+      .map(([, name]) => `${path}: ${name}`),
+  );
+  t.same(unused, [], 'take `export` away, or delete it');
+});
+
 /** Cycles that a walk in depth finds, each as `a → b → a`. */
 function cycles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const found: string[] = [];

@@ -61,7 +61,7 @@ export function preferencesOf(stored: unknown): Preferences {
 }
 
 /** '' is that of the browser. */
-export function isZone(zone: string): boolean {
+function isZone(zone: string): boolean {
   if (zone === '') return true;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== '';

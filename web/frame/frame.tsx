@@ -25,7 +25,7 @@ export interface FrameProps {
 }
 
 /** The route of the navigation that a path belongs to: the longest that it begins with. */
-export function currentEntry(routes: readonly RouteEntry[], path: string): RouteEntry | undefined {
+function currentEntry(routes: readonly RouteEntry[], path: string): RouteEntry | undefined {
   const fits = (entry: RouteEntry): boolean =>
     entry.nav !== undefined && (path === entry.path || (entry.path !== '/' && path.startsWith(`${entry.path}/`)));
   return routes.filter(fits).sort((left, right) => right.path.length - left.path.length)[0];

@@ -36,7 +36,7 @@ const SUGGESTIONS_MAX = 8;
 const PAUSE_MS = 400;
 
 /** The word that the cursor stands at the end of. */
-export function wordAt(text: string, cursor: number): { readonly start: number; readonly word: string } {
+function wordAt(text: string, cursor: number): { readonly start: number; readonly word: string } {
   const word = /[\w$.]*$/.exec(text.slice(0, cursor))?.[0] ?? '';
   return { start: cursor - word.length, word };
 }

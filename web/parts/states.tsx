@@ -65,7 +65,7 @@ const retryText = ({ refusal: { retrySeconds } }: ApiError): string =>
   retrySeconds === undefined ? '' : common().retryAfter(retrySeconds);
 
 /** A link to what a limit means, where the words name one. */
-export function AboutLimit({ message }: { readonly message: string }) {
+function AboutLimit({ message }: { readonly message: string }) {
   const name = limitIn(message);
   // Without it the refusal says what it says.
   const { data } = useLoaded(name === undefined ? undefined : () => readLimits(), [name]);

@@ -261,7 +261,7 @@ async function ensure(
 }
 
 /** Of a tenant that is subscribed. @returns undefined for one that is not, or no longer. */
-export function serviceUser(
+function serviceUser(
   parts: ServiceParts,
   by: By,
   tenant: Tenant,

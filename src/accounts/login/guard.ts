@@ -39,9 +39,9 @@ const FAMILIAR_REFUSED_MAX = 100;
  */
 const BOOTSTRAP_ACCOUNT = `${MANAGEMENT_TENANT}/${BOOTSTRAP_USER}`;
 /** Names of the limits in answers, log and counters. */
-export const ACCOUNT_LOCKED = 'accounts/login-failures';
-export const ACCOUNT_LOCKED_EVERYWHERE = 'accounts/login-failures-everywhere';
-export const ADDRESS_LOCKED = 'accounts/login-failures-of-address';
+const ACCOUNT_LOCKED = 'accounts/login-failures';
+const ACCOUNT_LOCKED_EVERYWHERE = 'accounts/login-failures-everywhere';
+const ADDRESS_LOCKED = 'accounts/login-failures-of-address';
 
 /** The account is locked for all addresses at this multiple of the wrong passwords that lock it for one. */
 const EVERYWHERE_FACTOR = 10;

@@ -63,7 +63,7 @@ export async function changeLoginOption(
 const BROWSER = /\b(?:mozilla|opera)\/\d/i;
 
 /** @returns whether a client with this header User-Agent may log in with Basic. */
-export function mayUseBasic(restrictions: AuthenticationRestrictions, userAgent: string): boolean {
+function mayUseBasic(restrictions: AuthenticationRestrictions, userAgent: string): boolean {
   const has = (parts: readonly string[]): boolean => parts.some((part) => userAgent.includes(part));
   if (has(restrictions.trustedUserAgents)) return true;
   if (has(restrictions.forbiddenUserAgents)) return false;

@@ -24,10 +24,10 @@ import { newSecret, stepOfCode } from './totp.ts';
 import { changeRecords, retried } from '../../records/records.ts';
 
 /** Wrong codes within the time that lock; each came with the right password. */
-export const WRONG_CODES_MAX = 5;
-export const WRONG_CODES_WINDOW_MS = 5 * 60_000;
+const WRONG_CODES_MAX = 5;
+const WRONG_CODES_WINDOW_MS = 5 * 60_000;
 /** 480 guesses a day, of which three in a million are right at a time. */
-export const CODE_LOCK_MS = 15 * 60_000;
+const CODE_LOCK_MS = 15 * 60_000;
 /** Name of the limit in answers, log and counters. */
 export const CODES_LIMIT = 'accounts/tfa-codes';
 export const TFA_CATEGORY = 'two-factor-authentication';

@@ -27,7 +27,7 @@ export const TOKEN_SECONDS_MIN = 300;
 /** Of devices that come by certificates (option `oauth.internal/device-token.lifespan.seconds`). */
 export const DEVICE_TOKEN_SECONDS = 3_600;
 /** Longer ones are not looked at. */
-export const TOKEN_LENGTH_MAX = 4_096;
+const TOKEN_LENGTH_MAX = 4_096;
 /** Logouts of one user that are remembered until their tokens end; one more ends all tokens of the user. */
 export const REVOCATIONS_OF_USER_MAX = 100;
 /**

@@ -10,9 +10,9 @@ import { Shares } from '../../pacing/shares.ts';
 import type { Mail, MailResult, Mailer } from './mailer.ts';
 
 /** Mails that wait, those that are tried again among them; one more is refused. */
-export const MAILS_WAITING_MAX = 1_000;
+const MAILS_WAITING_MAX = 1_000;
 /** Name of the limit in answers, log and counters. */
-export const MAILS_LIMIT = 'accounts/mails-waiting';
+const MAILS_LIMIT = 'accounts/mails-waiting';
 /** Between the tries of a mail; after the last one it is given up. */
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
 const CONNECT_TIMEOUT_MS = 10_000;

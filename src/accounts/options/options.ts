@@ -27,7 +27,7 @@ export interface StoredOption {
 }
 
 /** Keys that begin so are encrypted. */
-export const CREDENTIALS_PREFIX = 'credentials.';
+const CREDENTIALS_PREFIX = 'credentials.';
 export const optionKey = (category: string, key: string): string => `${category}\n${key}`;
 /** What ties an encrypted value to its option. */
 const placeOf = (tenant: number, category: string, key: string): string => `${tenant}\n${optionKey(category, key)}`;
@@ -48,7 +48,7 @@ export function storedOption(
 }
 
 /** The plain value: for the server and for microservices, never for people. @throws UndecipherableText */
-export function plainValue(
+function plainValue(
   cipher: TextCipher,
   tenant: number,
   category: string,

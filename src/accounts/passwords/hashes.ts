@@ -28,8 +28,8 @@ const WAITING_MAX = 10_000;
  * together.
  */
 const WAITING_OF_ACCOUNT_MAX = 100;
-export const CHECKS_WAITING = 'authentication/checks-waiting';
-export const CHECKS_OF_ACCOUNT = 'authentication/checks-of-account';
+const CHECKS_WAITING = 'authentication/checks-waiting';
+const CHECKS_OF_ACCOUNT = 'authentication/checks-of-account';
 /**
  * One thread for two cores leaves the other to the journal and the engine; four take 512 MiB at the cost that is
  * recommended.

@@ -25,7 +25,7 @@ import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
 import { tryChange } from '../../records/records.ts';
 
-export const DELETION_PREFIX = 'tenant-deletion/';
+const DELETION_PREFIX = 'tenant-deletion/';
 export const deletionKey = (number: number): string => `${DELETION_PREFIX}${number}`;
 
 /** Also written before a tenant is made: what a crash leaves of one that was never ready is removed likewise. */

@@ -30,8 +30,8 @@ export const REAL_FILES_MAX = 120;
 /** More than there can be, but for what is made at the same time. */
 const LIST_MAX = 2 * (TEST_FILES_MAX + REAL_FILES_MAX);
 /** Of one file: about 200 bytes for each tenant and day. */
-export const FILE_BYTES_MAX = 256 * 1_048_576;
-export const FILE_BYTES_LIMIT = 'statistics/file-bytes';
+const FILE_BYTES_MAX = 256 * 1_048_576;
+const FILE_BYTES_LIMIT = 'statistics/file-bytes';
 /** Files that are made or wait to be. */
 export const WAITING_MAX = 10;
 export const WAITING_LIMIT = 'statistics/files-waiting';

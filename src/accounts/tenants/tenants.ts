@@ -177,7 +177,7 @@ export const isActive = (tenant: Tenant | undefined): tenant is Tenant =>
   tenant !== undefined && tenant.status !== 'SUSPENDED';
 
 /** Name of the limit in counters. */
-export const SUSPENDED = 'tenants/suspended';
+const SUSPENDED = 'tenants/suspended';
 
 /**
  * For callers with right credentials of one of its users: to all others a suspended tenant looks like one that there

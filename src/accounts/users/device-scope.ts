@@ -10,7 +10,7 @@ import { optionKey } from '../options/options.ts';
 import type { StoredOption } from '../options/options.ts';
 
 /** Option of a tenant: what the reading roles of its devices count for. */
-export const READ_SCOPE = { category: 'device-access', key: 'read.scope' } as const;
+const READ_SCOPE = { category: 'device-access', key: 'read.scope' } as const;
 /** Value for fleets whose devices read each other's objects. Every other value means `OWN`, the default. */
 const WHOLE_TENANT = 'TENANT';
 const READ_SCOPE_ID = optionKey(READ_SCOPE.category, READ_SCOPE.key);

@@ -17,7 +17,7 @@ export interface StoredGroup {
 }
 
 /** Record that stands for a name: no two groups have the same. */
-export const groupNameKey = (name: string): string => `n\n${name}`;
+const groupNameKey = (name: string): string => `n\n${name}`;
 /** Begins with the groups, which have digits, only. */
 export const isGroupKey = (key: string): boolean => /^\d+$/.test(key);
 /** Written with the predefined groups: one that was deleted is not made again by the next start. */
@@ -55,7 +55,7 @@ const all = (areas: readonly string[]): string[] => of(areas, ['READ', 'ADMIN', 
 /**
  * Ids are the same in every tenant. `admins` has all roles; what the others have is the smallest that fits their names.
  */
-export const PREDEFINED_GROUPS: readonly {
+const PREDEFINED_GROUPS: readonly {
   readonly id: number;
   readonly name: string;
   readonly description: string;
@@ -144,7 +144,7 @@ export const PREDEFINED_GROUPS: readonly {
 ];
 
 /** Inventory roles that every tenant begins with (docs/spec/users.md#inventory-roles). */
-export const PREDEFINED_INVENTORY_ROLES: readonly {
+const PREDEFINED_INVENTORY_ROLES: readonly {
   readonly id: number;
   readonly name: string;
   readonly description: string;
@@ -194,7 +194,7 @@ export interface StoredInventoryRole {
     readonly permission: string;
   }[];
 }
-export const inventoryRoleNameKey = groupNameKey;
+const inventoryRoleNameKey = groupNameKey;
 
 /** An assignment as stored in the collection `inventoryAssignment`, by `<user>\n<id>`. */
 export interface StoredAssignment {

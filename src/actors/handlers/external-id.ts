@@ -8,7 +8,7 @@ import { isSerialOfOther, SERIAL_TYPE } from '../../model/access/serial-claim.ts
 import { ID_BYTES_MAX } from '../runtime/context.ts';
 import type { ActorContext } from '../runtime/context.ts';
 
-export const externalIdKey = (type: string, externalId: string): string => `${type}\n${externalId}`;
+const externalIdKey = (type: string, externalId: string): string => `${type}\n${externalId}`;
 
 function boundTo(context: ActorContext, type: string, externalId: string): string | undefined {
   const text = context.get('externalId', externalIdKey(type, externalId));

@@ -57,7 +57,7 @@ const Setting = open({
   valueSchema: optional(open({ type: optional(Type.String()) })),
 });
 
-export const MicroserviceManifest = open({
+const MicroserviceManifest = open({
   apiVersion: optional(Type.Union([Type.String(), Type.Integer()])),
   name: optional(Type.String({ pattern: '^[a-z0-9-]{1,23}$' })),
   version: optional(

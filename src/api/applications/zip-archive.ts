@@ -37,10 +37,10 @@ export interface ArchiveLimits {
   readonly refusals: Refusals;
 }
 
-export const ENTRIES_MAX = 10_000;
+const ENTRIES_MAX = 10_000;
 const ENTRIES_LIMIT = 'applications/archive-entries';
 /** Inflated to stored: what is above it is made to fill memory or disk. Deflate reaches 1,032. */
-export const RATIO_MAX = 200;
+const RATIO_MAX = 200;
 const RATIO_LIMIT = 'applications/archive-ratio';
 /** Small archives may have any ratio. */
 const RATIO_FREE_BYTES = 10 * 1_048_576;

@@ -26,7 +26,7 @@ import type { ParquetColumn } from './parquet.ts';
 import type { QueryParameters } from '../request/schema/query-values.ts';
 import { ANSWERED } from '../request/answer.ts';
 
-export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
+const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 export const EXPORT_PARAMETERS: QueryParameters = {
   format: {

@@ -7,7 +7,7 @@ import { BYTES_BEFORE_LOGIN_MAX } from './body-budget.ts';
 import type { ConnectionBounds } from './connection-guard.ts';
 import type { WebSocketChannel } from './web-socket.ts';
 
-export const EARLY_SOCKET_LIMIT = {
+const EARLY_SOCKET_LIMIT = {
   TIME: 'realtime/handshake-time',
   SOCKETS: 'realtime/websockets-before-handshake',
   BYTES: 'realtime/before-handshake-bytes',

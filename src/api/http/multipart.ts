@@ -16,7 +16,7 @@ const HEADER_PAIRS_MAX = 50;
 /** Boundaries, part headers and fields around the content. */
 const OVERHEAD_BYTES_MAX = 2 * 1_048_576;
 /** Name of the limit in counters. */
-export const FILE_SIZE_LIMIT = 'files/max.size';
+const FILE_SIZE_LIMIT = 'files/max.size';
 
 export interface UploadLimits {
   readonly blobs: Blobs;

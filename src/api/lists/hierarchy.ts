@@ -66,11 +66,7 @@ export async function descendantsUpTo(
 }
 
 /** The same for a request that is about all of them. @throws PlatformError `general/hierarchy-too-large`. */
-export async function withDescendants(
-  request: ApiRequest,
-  root: string,
-  kinds: readonly ChildKind[],
-): Promise<string[]> {
+async function withDescendants(request: ApiRequest, root: string, kinds: readonly ChildKind[]): Promise<string[]> {
   const found = await descendantsUpTo(request, root, kinds, OBJECTS_MAX);
   return found ?? tooLarge(request, root, OBJECTS_MAX);
 }

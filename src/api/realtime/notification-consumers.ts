@@ -12,7 +12,7 @@ import { isActive } from '../../accounts/tenants/tenants.ts';
 import { tenantOfHost } from '../request/login-host.ts';
 import type { TenantInfo, Tenants } from '../request/platform.ts';
 
-export const CONSUMER_PATHS = ['/notification2/consumer', '/notifications2/consumer'];
+const CONSUMER_PATHS = ['/notification2/consumer', '/notifications2/consumer'];
 /** Of what clients send: ids of messages, and one text. */
 const PAYLOAD_BYTES_MAX = 4_096;
 /** What waits for a client before the consumer stops sending; sixteen times as much ends the connection. */

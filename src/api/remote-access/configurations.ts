@@ -18,7 +18,7 @@ import { NO_CONTENT } from '../request/reply.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
 
-export const REMOTE_ACCESS_AREA = 'remoteaccess';
+const REMOTE_ACCESS_AREA = 'remoteaccess';
 export const REMOTE_ACCESS_ROLE = 'ROLE_REMOTE_ACCESS_ADMIN';
 const PATH = '/service/remoteaccess/devices/{id}/configurations';
 const NAME_LENGTH_MAX = 256;

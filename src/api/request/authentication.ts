@@ -41,7 +41,7 @@ export function credentialsText({ authorization, cookie }: Pick<Credentials, 'au
 }
 
 /** @returns '' when there is none. */
-export function cookieValue(cookies: string, name: string): string {
+function cookieValue(cookies: string, name: string): string {
   for (const pair of cookies.split(';')) {
     const equals = pair.indexOf('=');
     if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();

@@ -27,7 +27,7 @@ export const hostName = (host: string): string =>
     .replace(/\.$/, '');
 
 /** @returns the label of a host directly below the suffix. */
-export function labelBelow(suffix: string | undefined, host: string): string | undefined {
+function labelBelow(suffix: string | undefined, host: string): string | undefined {
   const name = hostName(host);
   if (suffix === undefined || !name.endsWith(`.${suffix}`)) return undefined;
   const label = name.slice(0, -suffix.length - 1);

@@ -46,7 +46,7 @@ const EVENT_WORDS = { Source: ['source'], Type: ['type'], Time: RANGE, Date: RAN
 const ALARM_WORDS = { Source: ['source'], Status: ['status'], Time: RANGE };
 const OPERATION_WORDS = { Status: ['status'], AgentId: ['agentId'], DeviceId: ['deviceId'] };
 
-export const ROOTS: readonly Root[] = [
+const ROOTS: readonly Root[] = [
   {
     path: '/measurement',
     area: 'measurement',

@@ -9,7 +9,7 @@ import { PASSWORD_RULE, isAllowedPassword } from '../../model/access/password.ts
 import { nullable } from '../../model/schema/parts.ts';
 
 const AREA = 'tenants';
-export const ID_LENGTH_MAX = 32;
+const ID_LENGTH_MAX = 32;
 const DOMAIN_LENGTH_MIN = 2;
 const DOMAIN_LENGTH_MAX = 256;
 const COMPANY_LENGTH_MAX = 256;

@@ -32,7 +32,7 @@ export const USER_CREATE = 'ROLE_USER_MANAGEMENT_CREATE';
 const tenantUrl = (request: ApiRequest): string => `${request.baseUrl}/user/${segment(request.principal.tenant)}`;
 export const userUrl = (request: ApiRequest, name: string): string => `${tenantUrl(request)}/users/${segment(name)}`;
 export const groupUrl = (request: ApiRequest, id: number): string => `${tenantUrl(request)}/groups/${id}`;
-export const roleUrl = (request: ApiRequest, role: string): string => `${request.baseUrl}/user/roles/${segment(role)}`;
+const roleUrl = (request: ApiRequest, role: string): string => `${request.baseUrl}/user/roles/${segment(role)}`;
 
 export const roleText = (request: ApiRequest, role: string): string =>
   `{"id":${quote(role)},"name":${quote(role)},"self":${quote(roleUrl(request, role))}}`;
@@ -78,7 +78,7 @@ export const groupReferenceText = (text: string, id: number, owner: string): str
   `{"group":${text},"self":${quote(`${owner}/groups/${id}`)}}`;
 
 /** Without groups and roles. */
-export function userMembers(request: ApiRequest, user: StoredUser): Members {
+function userMembers(request: ApiRequest, user: StoredUser): Members {
   const members: Members = new Map([
     ['self', quote(userUrl(request, user.userName))],
     ['id', quote(user.userName)],
@@ -209,7 +209,7 @@ export function requireOwnTenant(request: ApiRequest): void {
 export const isDevice = isDeviceUser;
 
 /** What a user can be stored under. */
-export const isUserName = (name: string): boolean => name !== '' && Buffer.byteLength(name) <= USER_NAME_BYTES_MAX;
+const isUserName = (name: string): boolean => name !== '' && Buffer.byteLength(name) <= USER_NAME_BYTES_MAX;
 /** A name is a segment of paths and a part of `tenant/user:password`; a lone surrogate has no UTF-8. */
 const NEW_USER_NAME = /^(?!\.{1,2}$)[^\s/\\+$:\p{Cc}\p{Cs}]{1,1000}$/u;
 export const isNewUserName = (name: string): boolean => isUserName(name) && NEW_USER_NAME.test(name);

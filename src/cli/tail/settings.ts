@@ -2,7 +2,7 @@
 import type { Setting, SettingValues } from '../../config/settings.ts';
 import { REMOTE_SETTINGS, textFlag } from '../remote/settings.ts';
 
-export const KINDS = ['measurements', 'events', 'alarms', 'operations'] as const;
+const KINDS = ['measurements', 'events', 'alarms', 'operations'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export const TAIL_SETTINGS = [

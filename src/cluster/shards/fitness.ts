@@ -6,7 +6,7 @@
 import type { Lack, Member } from '../../ports/cluster/leases.ts';
 
 const RANK: Readonly<Record<Lack, number>> = { history: 1, documents: 2 };
-export const rankOf = (lacks: Lack | undefined): number => (lacks === undefined ? 0 : RANK[lacks]);
+const rankOf = (lacks: Lack | undefined): number => (lacks === undefined ? 0 : RANK[lacks]);
 
 export class Fitness {
   readonly #settleMs: number;

@@ -14,7 +14,7 @@ export interface Token {
 }
 
 /** Characters of a query. */
-export const QUERY_LENGTH_MAX = 20_000;
+const QUERY_LENGTH_MAX = 20_000;
 
 /** A plus is a blank that was encoded twice; names with one are written in quotes. */
 const SPACE = /[\s+]/;

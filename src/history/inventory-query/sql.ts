@@ -33,7 +33,7 @@ export interface QueryColumns {
   /** Values in their order, of those columns of text that are not ordered by the alphabet. */
   readonly ranked: ReadonlyMap<string, readonly string[]>;
 }
-export const INVENTORY_COLUMNS: QueryColumns = {
+const INVENTORY_COLUMNS: QueryColumns = {
   texts: new Set(['type', 'name', 'owner']),
   times: new Map([
     ['creationTime', 'creation_time'],

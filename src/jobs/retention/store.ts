@@ -19,7 +19,7 @@ import { idsUnderWay, keepCounts } from '../bulk-operations/changes.ts';
 import { changeRecords } from '../../records/records.ts';
 
 /** Entities of one part: the history is asked once for as many. */
-export const PART_ENTITIES = 20_000;
+const PART_ENTITIES = 20_000;
 /** Commands under way at once; between two lots it may stop. */
 const LOT = 64;
 /** Bulk operations of one part, removed by one command. */

@@ -56,7 +56,7 @@ export function requiredInterval(members: Members): number | undefined {
  * An open alarm with severity CRITICAL makes its source device unavailable, whether it is monitored or not
  * (docs/spec/availability.md#critical-alarms).
  */
-export function hasCriticalAlarm(members: Members): boolean {
+function hasCriticalAlarm(members: Members): boolean {
   const status = members.get(ALARMS_FRAGMENT);
   const isDevice = members.has('c8y_IsDevice') || members.has(AVAILABILITY_FRAGMENTS.REQUIRED);
   return isDevice && status?.startsWith('{') === true && Number(splitMembers(status).get('critical') ?? 0) > 0;

@@ -6,7 +6,7 @@ import type { OperationStatus } from './operation.ts';
 
 export const BULK_OPERATIONS = 'bulkOperation';
 /** Operations are created until it is COMPLETED. */
-export const BULK_STATUSES = ['ACTIVE', 'COMPLETED', 'DELETED'] as const;
+const BULK_STATUSES = ['ACTIVE', 'COMPLETED', 'DELETED'] as const;
 export type BulkStatus = (typeof BULK_STATUSES)[number];
 export const BULK_GENERAL_STATUSES = [
   'SCHEDULED',

@@ -56,7 +56,7 @@ export const tenantKey = (tenant: number, id: string): string => `${tenantPrefix
 export const joinKey = (tenant: number, userName: string): string => `${joinPrefix(tenant)}${userName}`;
 export const joinPrefix = (tenant: number): string => `g\n${tenant}\n`;
 
-export const DEVICE_ID_LENGTH_MAX = 1000;
+const DEVICE_ID_LENGTH_MAX = 1000;
 /** Ids are parts of keys, which have a limit. */
 const DEVICE_ID_BYTES_MAX = 1400;
 export const DEVICE_ID_RULE =

@@ -17,7 +17,7 @@ export const OPERATION_SERVER_KEPT = [
 ] as const;
 
 /** Members that the server puts beside an operation for each delivery: agents send back what they have received. */
-export const OPERATION_OF_DELIVERY = ['agentId', 'delivery', 'externalSource'] as const;
+const OPERATION_OF_DELIVERY = ['agentId', 'delivery', 'externalSource'] as const;
 
 /** Members that every operation begins without, or with the server's value. */
 export const OPERATION_BEGINS_WITHOUT = ['status', 'failureReason'] as const;

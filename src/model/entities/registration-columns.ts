@@ -51,7 +51,7 @@ const KEPT_MEMBERS: ReadonlySet<string> = new Set([
   'additionParents',
 ]);
 
-export const AUTH_TYPES = ['BASIC', 'CERTIFICATES'] as const;
+const AUTH_TYPES = ['BASIC', 'CERTIFICATES'] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
 
 /** The header or a line is wrong, in words. */

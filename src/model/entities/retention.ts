@@ -44,7 +44,7 @@ export interface NamedRule {
 
 /** The rule that each tenant begins with: it is stored when it is changed. Ids of others are larger. */
 export const DEFAULT_RULE_ID = '1';
-export const defaultRule = (days: number): RetentionRule => ({
+const defaultRule = (days: number): RetentionRule => ({
   dataType: ANY,
   fragmentType: ANY,
   type: ANY,

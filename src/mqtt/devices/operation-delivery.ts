@@ -33,7 +33,7 @@ const ANCESTORS_MAX = 1_000;
 /** Parents of one kind that an object is looked for in. */
 const PARENTS_MAX = 2_000;
 /** Objects below a gateway whose operations it gets. */
-export const HIERARCHY_MAX = 100_000;
+const HIERARCHY_MAX = 100_000;
 /** Objects whose operations are looked for in one turn of the event loop. */
 const OBJECTS_A_TURN = 100;
 /** Links and open operations that are read at once. */

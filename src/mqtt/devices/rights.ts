@@ -21,7 +21,7 @@ export function isAtOrBelow(documents: KnownDocuments, tenant: number, id: numbe
 
 /** Objects that are not the user's own whose rights one message looks up: each of these may read hundreds of documents. */
 const OBJECTS_OF_MESSAGE = 100;
-export const MESSAGE_OBJECTS_LIMIT = 'mqtt/objects-of-message';
+const MESSAGE_OBJECTS_LIMIT = 'mqtt/objects-of-message';
 
 /** What one message has asked about rights: each question is answered once, and not many are. */
 export class MessageRights {

@@ -109,7 +109,7 @@ export class PublishScanner implements PublishedMessage {
 }
 
 /** A topic name: not empty, no wildcard, no NUL, UTF-8 [MQTT-4.7.3-1] [MQTT-3.3.2-2] [MQTT-1.5.4-1] [MQTT-1.5.4-2]. */
-export function isTopicName(bytes: Buffer, start: number, end: number): boolean {
+function isTopicName(bytes: Buffer, start: number, end: number): boolean {
   if (start === end) return false;
   let seen = 0;
   for (let index = start; index < end; index++) {

@@ -31,7 +31,7 @@ export const REASON = {
 } as const;
 
 /** Return codes of CONNACK in MQTT 3.1 and 3.1.1 (docs/spec/mqtt.md#connection). */
-export const CONNACK_RETURN = {
+const CONNACK_RETURN = {
   ACCEPTED: 0,
   BAD_PROTOCOL_VERSION: 1,
   IDENTIFIER_REJECTED: 2,

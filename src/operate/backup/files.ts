@@ -30,7 +30,7 @@ export const MANIFEST_NAME = 'backup.json';
 const PARTIAL_MANIFEST_NAME = `${MANIFEST_NAME}.partial`;
 
 /** Raised when the layout of a backup changes; restore refuses what it does not know. */
-export const MANIFEST_FORMAT = 1;
+const MANIFEST_FORMAT = 1;
 
 export interface ManifestFile {
   /** Relative to the backup, with `/`. */

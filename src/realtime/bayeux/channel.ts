@@ -70,7 +70,7 @@ function descendantsFamily(name: string, area: Notification['area'], role: strin
   };
 }
 
-export const CHANNEL_FAMILIES: readonly ChannelFamily[] = [
+const CHANNEL_FAMILIES: readonly ChannelFamily[] = [
   sourceFamily('measurements', 'measurements', 'ROLE_MEASUREMENT_READ', CREATE_AND_DELETE),
   sourceFamily('events', 'events', 'ROLE_EVENT_READ'),
   descendantsFamily('eventsWithChildren', 'events', 'ROLE_EVENT_READ'),
@@ -96,7 +96,7 @@ export const AGENT_FAMILY: ChannelFamily = {
  * `/millrace/traffic`, `/millrace/traffic/{filter}`: what clients of the tenant say over MQTT (docs/reference/own-requests.md,
  * Traffic). It shows data of all devices, and takes the roles that show each kind.
  */
-export const TRAFFIC_ROLES: readonly string[] = [
+const TRAFFIC_ROLES: readonly string[] = [
   ...['ROLE_INVENTORY_READ', 'ROLE_MEASUREMENT_READ', 'ROLE_EVENT_READ', 'ROLE_ALARM_READ'],
   'ROLE_DEVICE_CONTROL_READ',
 ];

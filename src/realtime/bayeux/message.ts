@@ -31,7 +31,7 @@ export interface Answer {
 }
 
 /** Where a message that lost others is told of it. Clients that do not listen there ignore it. */
-export const LOST_CHANNEL = '/millrace/lost';
+const LOST_CHANNEL = '/millrace/lost';
 
 export const UNKNOWN_CLIENT: Answer = {
   successful: false,

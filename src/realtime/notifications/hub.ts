@@ -34,7 +34,7 @@ const KEPT_EVERY_TICKS = 3_600;
 const TOGETHER = 50;
 
 export const CLOSE = { NORMAL: 1000, GOING_AWAY: 1001, POLICY: 1008, RESTART: 1012, TRY_AGAIN: 1013 } as const;
-export const UNSUBSCRIBE_TEXT = 'unsubscribe_subscriber';
+const UNSUBSCRIBE_TEXT = 'unsubscribe_subscriber';
 
 /** Who a connection is for. */
 export interface ConsumerIdentity extends TopicRef {

@@ -2,7 +2,7 @@
 import { TrainingError } from './series.ts';
 
 /** What is not JSON of the expected form. */
-export class SeriesFormatError extends Error {
+class SeriesFormatError extends Error {
   override readonly name = 'SeriesFormatError';
 }
 

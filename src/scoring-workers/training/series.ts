@@ -1,9 +1,9 @@
 /** Bounds of what is trained with, named in docs/reference/limits.md. */
-export const TRAINING_SERIES_MAX = 20_000;
+const TRAINING_SERIES_MAX = 20_000;
 /** Values of one series, and fields of the model that comes out. */
-export const TRAINING_LENGTH_MAX = 10_000;
+const TRAINING_LENGTH_MAX = 10_000;
 /** Values of all series, when each has the length of the longest. */
-export const TRAINING_VALUES_MAX = 20_000_000;
+const TRAINING_VALUES_MAX = 20_000_000;
 
 /** Series of equal length, as rows of one table. */
 export interface SeriesTable {

@@ -269,7 +269,7 @@ const isOfDeletedDevice = (error: unknown): boolean =>
   error instanceof PlatformError && (error.code === 'source/not-found' || error.code === 'alarm/not-found');
 
 /** @returns undefined: the alarm stays as it is */
-export function raises({ above, clearBelow, equals }: AlarmOutput, value: OutputValue): boolean | undefined {
+function raises({ above, clearBelow, equals }: AlarmOutput, value: OutputValue): boolean | undefined {
   if (equals !== undefined) return String(value) === equals;
   if (typeof value !== 'number' || above === undefined) return undefined;
   if (value > above) return true;

@@ -28,7 +28,7 @@ const [DAY, MONTH, DAY_OF_WEEK, YEAR] = [3, 4, 5, 6] as const;
 const FIELDS_MIN = 6;
 
 /** Why an expression is none, to be shown to its author. */
-export class CronError extends Error {
+class CronError extends Error {
   override readonly name = 'CronError';
 }
 

@@ -5,8 +5,8 @@
 import { isJsonObject, toList, type JsonObject } from '../rows/json-values.ts';
 import { shorten } from '../rows/error.ts';
 
-export const METHODS = ['GET', 'PUT', 'POST'] as const;
-export const APIS = ['INVENTORY', 'MEASUREMENT', 'ALARM', 'EVENT', 'OPERATION'] as const;
+const METHODS = ['GET', 'PUT', 'POST'] as const;
+const APIS = ['INVENTORY', 'MEASUREMENT', 'ALARM', 'EVENT', 'OPERATION'] as const;
 export type Method = (typeof METHODS)[number];
 export type Api = (typeof APIS)[number];
 

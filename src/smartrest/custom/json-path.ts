@@ -4,7 +4,7 @@
  */
 
 /** Longest path, in characters. */
-export const PATH_LENGTH_MAX = 1_000;
+const PATH_LENGTH_MAX = 1_000;
 /** Most steps of a path, those of its base included. */
 export const PATH_STEPS_MAX = 50;
 

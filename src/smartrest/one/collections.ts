@@ -21,9 +21,9 @@ import { COLLECTION_BYTES_MAX, compileStored, rowsOfFragment, type Collection } 
 import { RowFault } from './fault.ts';
 
 /** Type of the managed object. */
-export const COLLECTION_TYPE = 'c8y_SmartRestTemplate';
+const COLLECTION_TYPE = 'c8y_SmartRestTemplate';
 
-export const COLLECTION_BYTES_LIMIT = 'smartrest/collection-bytes';
+const COLLECTION_BYTES_LIMIT = 'smartrest/collection-bytes';
 
 /** Compiled collections that are remembered, and the bytes of their rows; the longest unused are forgotten. */
 const REMEMBERED_MAX = 1_000;

@@ -38,7 +38,7 @@ export type ScanResult = (typeof SCAN_RESULT)[keyof typeof SCAN_RESULT];
 /**
  * One value. Names are ranges of the scanned buffer, or an index of BUILT_IN; ASCII without anything that JSON escapes.
  */
-export class MeasurementValue {
+class MeasurementValue {
   /** Index of BUILT_IN, or -1 when the ranges hold the names. */
   builtIn = -1;
   fragmentStart = 0;

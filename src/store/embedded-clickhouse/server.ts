@@ -30,7 +30,7 @@ const SELECTED_BYTES_MIN = 524_288;
 /** The same, but every piece begins with a line of names. */
 const STREAMABLE_WITH_NAMES = new Set(['CSVWithNames', 'TSVWithNames', 'TabSeparatedWithNames']);
 /** Asks for the result in pieces as they are made. A ClickHouse server ignores the header and always streams. */
-export const STREAM_HEADER = 'x-millrace-stream';
+const STREAM_HEADER = 'x-millrace-stream';
 
 export interface ServerOptions {
   readonly engine: Engine;

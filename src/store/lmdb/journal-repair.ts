@@ -84,7 +84,7 @@ export async function damagedBatches(environment: LmdbEnvironment): Promise<Dama
  * Sets the batches aside and makes the journal readable. Repeatable at any point. @throws Error when a range is too
  * large, or the quarantine is full.
  */
-export async function setDamagedAside(
+async function setDamagedAside(
   environment: LmdbEnvironment,
   damaged: readonly DamagedBatch[],
   quarantine: Quarantine,

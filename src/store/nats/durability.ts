@@ -58,7 +58,7 @@ export async function findNatsDurability(options: NatsDurabilityOptions): Promis
 }
 
 /** @param asked the servers that told. @param failures those that did not, and why. */
-export function judge(
+function judge(
   asked: readonly Asked[],
   failures: readonly string[],
   { replicas, isAccepted }: Pick<NatsDurabilityOptions, 'replicas' | 'isAccepted'>,

@@ -29,7 +29,7 @@ export interface NatsLeasesOptions {
   readonly now?: () => number;
 }
 
-export const LEASE_MS_DEFAULT = 3_000;
+const LEASE_MS_DEFAULT = 3_000;
 /**
  * Parts of the lease time: between heartbeats, between looks at the clock, and by how much an owner gives up before
  * others may take.

@@ -33,7 +33,7 @@ const MARK_INTERVAL_MS = 250;
 const MARKS_MAX = 2_000;
 
 /** `stop` was called. What was under way may have been written. */
-export class Stopped extends Error {
+class Stopped extends Error {
   override readonly name = 'Stopped';
 }
 

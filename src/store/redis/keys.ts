@@ -5,7 +5,7 @@
 import type { Collection } from '../../model/commands/collections.ts';
 
 /** UTF-8 bytes of `<tenant>/<id>`; the same ids are refused as by the documents on LMDB. */
-export const FIELD_BYTES_MAX = 1_899;
+const FIELD_BYTES_MAX = 1_899;
 
 /** Where the documents are that belong to no shard (`meta` of the cluster). */
 export const CLUSTER_TAG = 'all';

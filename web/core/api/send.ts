@@ -83,7 +83,7 @@ export async function contentOf(response: Response): Promise<unknown> {
 }
 
 /** @throws ApiError for an answer that is an error. */
-export async function requireGood(
+async function requireGood(
   response: Response,
   request: { readonly method: string; readonly url: string },
 ): Promise<Response> {

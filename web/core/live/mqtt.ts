@@ -18,7 +18,7 @@ function field(text: string): number[] {
 }
 
 /** A packet with its length in groups of seven bits. */
-export function packet(type: number, body: readonly number[]): Uint8Array<ArrayBuffer> {
+function packet(type: number, body: readonly number[]): Uint8Array<ArrayBuffer> {
   const length: number[] = [];
   let rest = body.length;
   do {

@@ -31,7 +31,7 @@ type Entity = Readonly<Record<string, unknown>>;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** @param entity as the server lists it. */
-export function entryOf(kind: TimelineKind, entity: Entity): TimelineEntry {
+function entryOf(kind: TimelineKind, entity: Entity): TimelineEntry {
   const time = kind === 'operation' ? entity['creationTime'] : entity['time'];
   const state = { alarm: 'status', event: '', operation: 'status', audit: 'user' }[kind];
   const fragment = Object.keys(entity).find((name) => /^(?:c8y|com)_/.test(name)) ?? '';
@@ -50,7 +50,7 @@ export function entryOf(kind: TimelineKind, entity: Entity): TimelineEntry {
  * One page of the lists. A list that is full may have more before its last entry: what is older than that in the other
  * lists waits for the next page, so that nothing is out of order or left out.
  */
-export function mergedPage(lists: readonly (readonly TimelineEntry[])[], perKind = PER_KIND): TimelinePage {
+function mergedPage(lists: readonly (readonly TimelineEntry[])[], perKind = PER_KIND): TimelinePage {
   const ends = lists.filter((list) => list.length >= perKind).map((list) => list[list.length - 1].ms);
   const end = ends.length === 0 ? undefined : Math.max(...ends);
   const entries = lists

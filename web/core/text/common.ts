@@ -1,7 +1,7 @@
 /** Texts that parts and several screens share. */
 import { defineTexts, numberText, plural } from './language.ts';
 
-export const en = {
+const en = {
   product: 'Millrace',
   sections: { watch: 'Watch', devices: 'Devices', data: 'Data', operate: 'Operate', admin: 'Administration' },
   navigation: 'Main navigation',

@@ -18,7 +18,7 @@ interface Mark {
 }
 
 /** @param alarms in any order. @returns marks from left to right. */
-export function marksOf(alarms: readonly ChartAlarm[], placeOf: (ms: number) => number): readonly Mark[] {
+function marksOf(alarms: readonly ChartAlarm[], placeOf: (ms: number) => number): readonly Mark[] {
   const marks: Mark[] = [];
   for (const alarm of [...alarms].sort((left, right) => left.ms - right.ms)) {
     const x = placeOf(alarm.ms);

@@ -20,7 +20,7 @@ interface Row {
 }
 
 /** One row for each time; a point is its index in its series. */
-export function tableRows(series: readonly ChartSeries[]): readonly Row[] {
+function tableRows(series: readonly ChartSeries[]): readonly Row[] {
   const rows = new Map<number, (number | undefined)[]>();
   for (const [place, { data }] of series.entries())
     for (const [index, ms] of data.times.entries()) {

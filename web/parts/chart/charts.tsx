@@ -34,7 +34,7 @@ interface Group {
 }
 
 /** Series with the same unit share a chart, in the order in which units come first. */
-export function groupsOf(series: readonly ChartSeries[]): readonly Group[] {
+function groupsOf(series: readonly ChartSeries[]): readonly Group[] {
   const units = [...new Set(series.map(({ data }) => data.unit))];
   const groups = units.map((unit) => ({ unit, series: series.filter(({ data }) => data.unit === unit) }));
   return groups.flatMap((group) =>

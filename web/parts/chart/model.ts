@@ -28,7 +28,7 @@ export const DASHES: readonly (readonly number[])[] = [[], [6, 4], [2, 3], [8, 3
 const GAP_FACTOR = 3;
 
 /** The usual pause between two points: the one in the middle of all; 0 of less than two points. */
-export function usualPause(times: readonly number[]): number {
+function usualPause(times: readonly number[]): number {
   const pauses = times
     .slice(1)
     .map((time, index) => time - times[index])

@@ -10,7 +10,7 @@ import { zoneText } from '../time.tsx';
 import { words as chartWords } from './text.ts';
 
 /** The whole range, moved or made wider around its middle; it never goes beyond now. */
-export function movedRange({ from, to }: TimeRange, { by = 0, times = 1 }, now = Date.now()): TimeRange {
+function movedRange({ from, to }: TimeRange, { by = 0, times = 1 }, now = Date.now()): TimeRange {
   const [first, last] = [resolveTime(from, now) ?? 0, resolveTime(to, now) ?? now];
   const size = (last - first) * times;
   const middle = (first + last) / 2 + (last - first) * by;

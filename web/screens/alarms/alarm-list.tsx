@@ -53,7 +53,7 @@ const SHAPE = {
 const ICONS = { ACTIVE: RotateCcw, ACKNOWLEDGED: Check, CLEARED: CheckCheck };
 
 /** The filter of the state. @param source of the page of a device. */
-export function filterOf(state: StateOf<typeof SHAPE>, source: string | undefined): AlarmFilter {
+function filterOf(state: StateOf<typeof SHAPE>, source: string | undefined): AlarmFilter {
   return {
     severity: state.severity.join(','),
     status: state.status === ANY ? '' : state.status,
@@ -64,7 +64,7 @@ export function filterOf(state: StateOf<typeof SHAPE>, source: string | undefine
 }
 
 /** Whether an alarm that came live belongs to the list. */
-export function matches(alarm: Alarm, filter: AlarmFilter): boolean {
+function matches(alarm: Alarm, filter: AlarmFilter): boolean {
   const isIn = (name: string, value: string): boolean =>
     (filter[name] ?? '') === '' || filter[name].split(',').includes(value);
   return (

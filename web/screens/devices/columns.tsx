@@ -37,7 +37,7 @@ export function chosenColumns(ofAddress: readonly string[], ofUser: readonly str
 }
 
 /** The member at the path; undefined where there is none. */
-export function valueAt(device: ManagedObject, path: string): unknown {
+function valueAt(device: ManagedObject, path: string): unknown {
   let value: unknown = device;
   for (const name of path.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;

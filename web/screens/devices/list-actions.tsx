@@ -19,7 +19,7 @@ import { CONTROL, createOperation } from '../operations/operation.ts';
 import { words as deviceWords } from './text.ts';
 
 /** Devices that can be selected at once. */
-export const SELECTED_MAX = 1_000;
+const SELECTED_MAX = 1_000;
 
 export interface ListActionsProps {
   readonly ids: ReadonlySet<string>;

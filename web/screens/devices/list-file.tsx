@@ -15,7 +15,7 @@ import { fileValue, titleOf } from './columns.tsx';
 import { words as deviceWords } from './text.ts';
 
 /** Devices of one file: the page keeps their lines until it is complete. */
-export const FILE_ROWS_MAX = 100_000;
+const FILE_ROWS_MAX = 100_000;
 const PAGE_ROWS = 1_000;
 
 export interface DevicePageOf {

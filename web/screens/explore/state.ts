@@ -8,7 +8,7 @@ import type { SeriesRef } from '../../core/server/series.ts';
 import { flagParameter, readState, textParameter, writeState } from '../../core/url-state.ts';
 import type { StateOf } from '../../core/url-state.ts';
 
-export const SHAPE = {
+const SHAPE = {
   s: textParameter(),
   from: textParameter('now-6h'),
   to: textParameter(),
@@ -40,7 +40,7 @@ export function seriesOf(text: string): readonly SeriesRef[] {
 }
 
 /** The state of an address. */
-export function stateOf(search: string, hash: string): ExploreState {
+function stateOf(search: string, hash: string): ExploreState {
   const state = readState(SHAPE, search);
   if (!hash.startsWith(HASH)) return state;
   return { ...state, s: new URLSearchParams(hash.slice(1)).get('s') ?? '' };

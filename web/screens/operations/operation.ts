@@ -44,7 +44,7 @@ export const commandOf = (operation: Readonly<Record<string, unknown>>): string 
   Object.keys(operation).find((name) => !OWN_MEMBERS.has(name)) ?? '';
 
 /** A fragment of the operation as an object; {} when it is none. */
-export function fragmentOf(operation: Readonly<Record<string, unknown>>, name: string): Record<string, unknown> {
+function fragmentOf(operation: Readonly<Record<string, unknown>>, name: string): Record<string, unknown> {
   const value = operation[name];
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,6 +1,6 @@
 /** The header and first lines of a CSV file, to be looked at before it is sent; the server reads the file itself. */
 
-export const SEPARATORS = [';', ',', '\t'] as const;
+const SEPARATORS = [';', ',', '\t'] as const;
 export type Separator = (typeof SEPARATORS)[number];
 
 export interface CsvFile {
@@ -12,7 +12,7 @@ export interface CsvFile {
 }
 
 /** The lines of the text; a line break in quotes does not end one. Empty lines are left out. */
-export function csvLines(text: string): readonly string[] {
+function csvLines(text: string): readonly string[] {
   const lines: string[] = [];
   let start = 0;
   let isQuoted = false;

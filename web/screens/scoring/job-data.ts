@@ -46,7 +46,7 @@ const MINUTE_MS = 60_000;
 const SOON_MS = 10_000;
 
 /** A time as a `datetime-local` field has it, in the zone of the browser. */
-export function localTime(ms: number): string {
+function localTime(ms: number): string {
   const date = new Date(ms - new Date(ms).getTimezoneOffset() * MINUTE_MS);
   return date.toISOString().slice(0, 16);
 }

@@ -79,11 +79,7 @@ export function ModelField({ label, names, value, onChange }: ModelFieldProps) {
 }
 
 /** Names of the inputs of a model. @param kind undefined: the name may be that of a group of PMML models */
-export async function inputsOf(
-  name: string,
-  kind: 'PMML' | 'ONNX' | undefined,
-  signal: AbortSignal,
-): Promise<string[]> {
+async function inputsOf(name: string, kind: 'PMML' | 'ONNX' | undefined, signal: AbortSignal): Promise<string[]> {
   if (kind === 'ONNX') return [...columnsOf((await getJson<OnnxModel>(onnxPath(name), signal)).inputs)];
   const groups = kind === undefined ? await groupsOf(signal) : [];
   const model = groups.find(({ groupName }) => groupName === name)?.primaryModel ?? name;

@@ -17,7 +17,6 @@ export interface Model {
 }
 
 export const MODEL_ADMIN = ['ROLE_MACHINE_LEARNING_ADMIN'];
-export const MODEL_READ = ['ROLE_MACHINE_LEARNING_READ', ...MODEL_ADMIN];
 export const MODELS_PATH = '/service/scoring/models';
 export const ONNX_MODELS_PATH = '/service/scoring/onnx/models';
 export const BINDINGS_PATH = '/service/scoring/bindings';

@@ -9,7 +9,6 @@ const FRAGMENTS = [
   'com_cumulocity_model_smartrest_csv_CsvSmartRestTemplate',
 ] as const;
 const X_ID = '__externalId';
-const ID_TYPE = 'c8y_SmartRest2DeviceIdentifier';
 
 /** Methods and APIs of requests, with the values that stand in front of the custom ones. */
 export const REQUEST_KINDS = {
@@ -217,9 +216,6 @@ export function readFile(text: string): Collection | undefined {
   return collection === undefined ? undefined : { ...collection, name: collection.name || collection.xid };
 }
 
-/** The path of the object that the X-ID names. */
-export const identityPath = (xid: string): string => `/identity/externalIds/${ID_TYPE}/${encodeURIComponent(xid)}`;
-
 /** The row `10,…` that makes the template over MQTT. */
 export function requestRow(request: RequestTemplate): string {
   const [method, api] = request.kind.split(' ');
@@ -243,7 +239,7 @@ export const responseRow = ({ msgId, base, condition, pattern }: ResponseTemplat
   rowText(['11', msgId, base, condition, ...pattern]);
 
 /** Names of the values that the device sends, in their order. */
-export function sentValues(request: RequestTemplate): readonly string[] {
+function sentValues(request: RequestTemplate): readonly string[] {
   const { kind, byId, externalIdType, mandatoryValues, customValues } = request;
   const isOfId = isFound(request) && byId;
   return [
@@ -265,7 +261,7 @@ export const receivedRow = ({ msgId, pattern }: ResponseTemplate, isOperation: b
   [msgId, ...(isOperation ? ['<serial>'] : []), ...pattern.map((path) => `<${path}>`)].join(',');
 
 /** The names of a path that leads to one member. */
-export const pathSteps = (path: string): readonly string[] =>
+const pathSteps = (path: string): readonly string[] =>
   [...path.matchAll(/\['([^']*)'\]|\["([^"]*)"\]|([^.[\]$]+)/g)].map(
     ([, single, double, name]) => single ?? double ?? name,
   );

@@ -21,8 +21,8 @@ const ANCESTORS_LIMIT = 'inventory/ancestors';
  */
 export const LINKED = '1';
 
-export const childKey = (link: ChildLink): string => `${link.parent}\n${link.kind}\n${link.child}`;
-export const parentKey = (link: ChildLink): string => `${link.child}\n${link.kind}\n${link.parent}`;
+const childKey = (link: ChildLink): string => `${link.parent}\n${link.kind}\n${link.child}`;
+const parentKey = (link: ChildLink): string => `${link.child}\n${link.kind}\n${link.parent}`;
 
 /** Ids of all ancestors of `id`, itself not among them unless there is a cycle; undefined when they are too many. */
 function ancestorsOf(context: ActorContext, id: string): Set<string> | undefined {

@@ -15,7 +15,7 @@ import { mayEndDeviceUser } from './device-user.ts';
 /** Of a user's further members, together: they are read with each login. */
 export const USER_DOC_BYTES_MAX = 100_000;
 /** More groups of one user are refused: their roles are read with each login. */
-export const GROUPS_OF_USER_MAX = 200;
+const GROUPS_OF_USER_MAX = 200;
 const ALIASES = 'userAlias';
 const MEMBERS = 'groupMember';
 const PASSWORD_TOKENS = 'passwordToken';

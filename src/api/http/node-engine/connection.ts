@@ -10,7 +10,7 @@ import { NodeResponse, endSocket } from './response.ts';
  * A body has to bring so much in each of these times, and an answer has to leave within them; uWebSockets.js has 10 s,
  * too.
  */
-export const PROGRESS_MS = 10_000;
+const PROGRESS_MS = 10_000;
 const BODY_BYTES_MIN = 1_024;
 
 interface Pending {

@@ -31,7 +31,7 @@ export const CONTINUE = Symbol('continue');
 /** The request has its answer, or its handler gives it later. */
 export const DONE = Symbol('done');
 /** The next phase follows after `resume`. */
-export const WAIT = Symbol('wait');
+const WAIT = Symbol('wait');
 export type Outcome = typeof CONTINUE | typeof DONE | typeof WAIT;
 
 /** Synchronous. @throws PlatformError which is the answer. */

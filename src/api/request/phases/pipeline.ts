@@ -13,7 +13,7 @@ import { CONTINUE, type CheckedPassage, type CheckedPhase, type Passage, type Ph
 import { findRoute, overrideMethod } from './route.ts';
 import { checkBody, chooseMediaType, readMode, readQuery } from './validation.ts';
 
-export const PHASES: readonly Phase[] = [
+const PHASES: readonly Phase[] = [
   refuseHead,
   answerPreflight,
   overrideMethod,

@@ -8,7 +8,7 @@ export const SCORING_RECORDS: RecordCollection = 'scoring';
 /** Id of the sum over the records of a collection. */
 export const SCORING_TOTAL_ID = 'total';
 
-export const MODEL_KINDS = ['pmml', 'onnx'] as const;
+const MODEL_KINDS = ['pmml', 'onnx'] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 /** Of `scoringModel`, under `<kind>\n<name>`; what clients are shown of it lies elsewhere (`informationId`). */

@@ -2,7 +2,7 @@
 import { TextDecoder } from 'node:util';
 
 /** A document in an encoding that is not known, or in another one than it says: 400 with the reason. */
-export class EncodingError extends Error {
+class EncodingError extends Error {
   override readonly name = 'EncodingError';
 }
 

@@ -3,7 +3,7 @@ import { Element, PmmlError } from './element.ts';
 import { DocumentDecoder } from './encoding.ts';
 
 /** A document that is not XML: 400 `Invalid XML format.` */
-export class XmlError extends Error {
+class XmlError extends Error {
   override readonly name = 'XmlError';
 }
 

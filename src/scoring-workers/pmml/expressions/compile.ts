@@ -47,12 +47,12 @@ export function compileExpression(element: Element, scope: Scope): Expression {
 }
 
 /** The expression in an element, such as a DerivedField; undefined where it has none. */
-export function findExpression(element: Element): Element | undefined {
+function findExpression(element: Element): Element | undefined {
   return element.children.find(({ name }) => EXPRESSIONS.has(name));
 }
 
 /** @throws PmmlError where the element has no expression */
-export function expressionOf(element: Element): Element {
+function expressionOf(element: Element): Element {
   const found = findExpression(element);
   if (found === undefined) throw new PmmlError(element, `has no expression: one of ${EXPRESSION_NAMES.join(', ')}`);
   return found;

@@ -5,7 +5,7 @@ import type { Row } from './row.ts';
 import { castText } from './types.ts';
 
 /** The field has another value than those asked for. */
-export const OTHER = -1;
+const OTHER = -1;
 /** The field has no value. */
 export const MISSING = -2;
 

@@ -91,7 +91,7 @@ export function readInterval(element: Element): Interval {
   };
 }
 
-export function contains(interval: Interval, value: number): boolean {
+function contains(interval: Interval, value: number): boolean {
   return (
     (interval.isLeftClosed ? value >= interval.left : value > interval.left) &&
     (interval.isRightClosed ? value <= interval.right : value < interval.right)

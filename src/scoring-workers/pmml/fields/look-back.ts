@@ -6,7 +6,7 @@ import type { Value } from './types.ts';
 export const LOOK_BACK_MAX = 10_000;
 
 /** Values of one field in the records before, those of one block: each record counts, scored or refused. */
-export class History {
+class History {
   readonly #field: Field;
   readonly #steps: number;
   readonly #blocks: readonly Field[];

@@ -42,11 +42,6 @@ export function isArithmetic(type: DataType | undefined): boolean {
   return type === 'integer' || type === 'float' || type === 'double';
 }
 
-/** A value is not what its type or its field allows. */
-export class InvalidValue extends Error {
-  override readonly name = 'InvalidValue';
-}
-
 /**
  * A value of a record, of JSON or CSV, as its field's type.
  *
@@ -223,6 +218,6 @@ function shortestFloat(value: number): number {
 }
 
 /** A number as a category's text: 2 is `2`, not `2.0`. */
-export function textOfNumber(value: number): string {
+function textOfNumber(value: number): string {
   return String(value);
 }

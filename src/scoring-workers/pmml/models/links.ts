@@ -4,10 +4,10 @@ import { normalCdf } from '../math/normal.ts';
 export type InverseLink = (y: number) => number;
 
 export const inverseLogit: InverseLink = (y) => 1 / (1 + Math.exp(-y));
-export const inverseProbit: InverseLink = (y) => normalCdf(y);
-export const inverseCloglog: InverseLink = (y) => 1 - Math.exp(-Math.exp(y));
-export const inverseLoglog: InverseLink = (y) => Math.exp(-Math.exp(-y));
-export const inverseCauchit: InverseLink = (y) => 0.5 + Math.atan(y) / Math.PI;
+const inverseProbit: InverseLink = (y) => normalCdf(y);
+const inverseCloglog: InverseLink = (y) => 1 - Math.exp(-Math.exp(y));
+const inverseLoglog: InverseLink = (y) => Math.exp(-Math.exp(-y));
+const inverseCauchit: InverseLink = (y) => 0.5 + Math.atan(y) / Math.PI;
 export const identity: InverseLink = (y) => y;
 
 /** Links of cumulative probabilities, of ordinal targets too. */

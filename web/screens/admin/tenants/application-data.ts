@@ -2,7 +2,7 @@
 import { pathOf } from '../../../core/api/json.ts';
 
 export const TYPES = ['HOSTED', 'EXTERNAL', 'MICROSERVICE'] as const;
-export const AVAILABILITIES = ['PRIVATE', 'MARKET', 'SHARED'] as const;
+const AVAILABILITIES = ['PRIVATE', 'MARKET', 'SHARED'] as const;
 
 export interface Application {
   readonly id: string;

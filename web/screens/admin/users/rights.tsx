@@ -28,7 +28,7 @@ const originText = (words: UserTexts, { kind, name }: Origin): string =>
   name === undefined ? words.origins[kind] : `${words.origins[kind]} ${name}`;
 
 /** Roles and grants as rows: a role that several groups give has one row. */
-export function rightsOf({ roles, grants }: EffectiveRights, words: UserTexts): readonly Right[] {
+function rightsOf({ roles, grants }: EffectiveRights, words: UserTexts): readonly Right[] {
   const scopeText = (scope: string): string => words.scopes[SCOPES.find((one) => one === scope) ?? '*'];
   return [
     ...roles.map(({ name, holds, from }) => ({

@@ -17,7 +17,7 @@ export interface DeviceAccess {
   readonly source: string;
 }
 
-export const SNIPPETS = ['mosquitto', 'curl', 'python', 'node', 'c', 'thin-edge'] as const;
+const SNIPPETS = ['mosquitto', 'curl', 'python', 'node', 'c', 'thin-edge'] as const;
 export type Snippet = (typeof SNIPPETS)[number];
 
 /** What can reach the server: thin-edge takes no port without TLS. */

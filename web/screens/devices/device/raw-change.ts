@@ -56,7 +56,7 @@ const isSame = (one: string | undefined, other: string | undefined): boolean =>
   one === other || (one !== undefined && other !== undefined && prettyJson(one) === prettyJson(other));
 
 /** Names of members that are not the same in both. */
-export function changedNames(before: Members, after: Members): readonly string[] {
+function changedNames(before: Members, after: Members): readonly string[] {
   const names = new Set([...before.keys(), ...after.keys()]);
   return [...names].filter((name) => !isSame(before.get(name), after.get(name)));
 }

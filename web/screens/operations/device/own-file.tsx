@@ -15,7 +15,7 @@ import { With } from '../../../parts/states.tsx';
 import { words as tabWords } from './text.ts';
 
 /** Bytes of a file that are shown on the page. */
-export const SHOWN_BYTES_MAX = 2_000_000;
+const SHOWN_BYTES_MAX = 2_000_000;
 
 /**
  * The path of the API behind the URL of a file, when this server has it. It knows itself by the address of the page and by

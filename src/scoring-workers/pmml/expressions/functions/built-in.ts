@@ -88,7 +88,7 @@ export function ternary(compute: (x: number, y: number, z: number) => number): B
   };
 }
 
-export const alwaysDouble = (): DataType => 'double';
+const alwaysDouble = (): DataType => 'double';
 export const alwaysInteger = (): DataType => 'integer';
 export const common = ({ args }: Call): DataType => commonType(args);
 

@@ -20,7 +20,7 @@ export const TIME_SERIES_ALGORITHMS: Readonly<Record<string, (algorithm: Algorit
 };
 
 /** Algorithms that the standard names and does not define. */
-export const UNDEFINED_ALGORITHMS: readonly string[] = ['SeasonalTrendDecomposition', 'SpectralAnalysis'];
+const UNDEFINED_ALGORITHMS: readonly string[] = ['SeasonalTrendDecomposition', 'SpectralAnalysis'];
 
 /**
  * TimeSeriesModel: the forecast for a step after the last stored value (docs/spec/pmml-clusters.md#time-series). The step, from
