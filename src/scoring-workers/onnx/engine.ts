@@ -43,6 +43,9 @@ const IDLE_MS_MAX = 600_000;
 /** Loading reads, checks and optimises: a file of 500 MB takes its time. */
 const LOAD_TIME_FACTOR = 10;
 
+/** By itself onnxruntime tells its vendor what it runs, with an id of the machine that it keeps in a file. */
+const NO_TELEMETRY = { ORT_DISABLE_TELEMETRY: '1' };
+
 export class OnnxEngine {
   readonly #options: OnnxEngineOptions;
   readonly #pool: ProcessPool<Loaded>;
@@ -59,7 +62,10 @@ export class OnnxEngine {
       start: () => {
         const path = fileURLToPath(new URL('./onnx-worker.js', import.meta.url));
         return {
-          process: new WorkerProcess({ name: 'onnx', path, flags: ['--expose-gc'], memoryBytesMax }, log),
+          process: new WorkerProcess(
+            { name: 'onnx', path, flags: ['--expose-gc'], environment: NO_TELEMETRY, memoryBytesMax },
+            log,
+          ),
           state: { models: new Map(), released: [] },
         };
       },

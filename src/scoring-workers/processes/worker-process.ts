@@ -16,6 +16,8 @@ export interface WorkerProgram {
   readonly path: string;
   /** For Node itself. */
   readonly flags?: readonly string[];
+  /** Variables of its environment, beside those that every worker has. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** For the program, as one JSON text. */
   readonly options?: unknown;
   /** What the process may take of memory, in bytes; an allocation beyond it fails in the process. */
@@ -86,7 +88,7 @@ export class WorkerProcess {
     this.#program = program;
     this.#log = log;
     const inherited = Object.entries(process.env).filter(([name]) => ENVIRONMENT.test(name));
-    const { path, flags = [], options = {}, memoryBytesMax } = program;
+    const { path, flags = [], environment, options = {}, memoryBytesMax } = program;
     this.#child = spawn(
       '/bin/sh',
       [
@@ -95,7 +97,7 @@ export class WorkerProcess {
       ],
       {
         cwd: '/',
-        env: { ...Object.fromEntries(inherited), ...MALLOC, TZ: 'UTC' },
+        env: { ...Object.fromEntries(inherited), ...MALLOC, TZ: 'UTC', ...environment },
         stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
         serialization: 'advanced',
       },

@@ -1,5 +1,5 @@
 /** ONNX in processes of their own: what a model does to its process stays there, and memory comes back. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import t from 'tap';
 import type { Test } from 'tap';
 import { OnnxEngine } from '../../../src/scoring-workers/onnx/engine.ts';
@@ -86,6 +86,14 @@ t.test('a model is described, applied, and let go', async (t) => {
   ]);
   await t.rejects(engine.apply(USER, echo, Buffer.from('{"x"')), { kind: 'input', message: 'Invalid json format.' });
   await t.rejects(engine.describe(USER, parts(Buffer.from('garbage'))), { message: /byte 0/ });
+  const folder = `/proc/${engine.processIds[0]}/fd`;
+  const open = readdirSync(folder).map((name) => readlinkSync(`${folder}/${name}`));
+  t.ok(open.length > 3);
+  t.same(
+    open.filter((name) => name.includes('onnxruntime.db')),
+    [],
+    'the runtime keeps nothing for its vendor',
+  );
 });
 
 t.test('what a model takes of memory is free when it is released', async (t) => {
