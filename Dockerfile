@@ -8,12 +8,13 @@ COPY bin bin
 COPY src src
 COPY bench bench
 COPY web web
-# Of the HTTP library's binaries only that for this Node stays, of onnxruntime's only those for this machine.
+# Of the HTTP library's binaries only that for this Node stays, of onnxruntime's only those for this machine, of LMDB's the one for every Node.
 RUN node bin/build.mjs \
  && find dist/native -type f ! -name "*_$(node -p process.versions.modules).node" -delete \
  && (cd node_modules && rm -r esbuild @esbuild lucide leaflet uplot world-atlas uWebSockets.js) \
  && find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 -type d ! -path "*/linux/$(node -p process.arch)" -exec rm -r {} + \
- && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+ && find node_modules/@lmdb -type f -name '*.node' ! -name '*.napi.glibc.node' -delete \
+ && find node_modules dist/src -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 # The base of node's own image, with its program alone: no npm, yarn and headers.
 FROM debian:bookworm-slim
