@@ -4,13 +4,14 @@
 # The command line.
 millrace() { node bin/millrace.mjs "$@"; }
 
-# A member of the JSON on standard input, for instance: field .managedObject.id. Other text goes to standard error as it is.
+# A member of the JSON on standard input, for instance: field .managedObject.id. Where there is none, the text goes to standard error.
 field() {
   node -e '
     const text = fs.readFileSync(0, "utf8");
     let value;
-    try { value = JSON.parse(text); } catch { process.stderr.write(text); process.exit(1); }
-    console.log(eval("value" + process.argv[1]));' "$1"
+    try { value = eval("JSON.parse(text)" + process.argv[1]); } catch { /* told below */ }
+    if (value === undefined) { process.stderr.write(`there is no ${process.argv[1]} in: ${text}\n`); process.exit(1); }
+    console.log(value);' "$1"
 }
 
 # A request as the administrator: api <path> [flags of curl]. A body is JSON unless a flag says what else it is.

@@ -23,6 +23,9 @@ const userPath = ({ tenant }: RemoteOptions, user: string): string =>
 
 async function list(options: RemoteOptions): Promise<number> {
   const api = await RemoteApi.connect(options);
+  const connected = new Map<string, string>();
+  for await (const { source, since } of api.list('/millrace/connections', 'connections'))
+    if (source !== undefined) connected.set(source.id, since);
   const devices: Record<string, any>[] = [];
   for await (const device of api.list('/inventory/managedObjects?fragmentType=c8y_IsDevice', 'managedObjects'))
     devices.push(device as Record<string, unknown>);
@@ -33,8 +36,9 @@ async function list(options: RemoteOptions): Promise<number> {
       ['NAME', ({ name }) => name],
       ['TYPE', ({ type }) => type],
       ['OWNER', ({ owner }) => owner],
-      ['CONNECTION', (device) => device['c8y_Connection']?.status],
-      ['LAST SEEN', (device) => device['c8y_Availability']?.lastMessage],
+      ['CONNECTED SINCE', ({ id }) => connected.get(id)],
+      ['OPERATIONS', (device) => device['c8y_Connection']?.status],
+      ['LAST MESSAGE', (device) => device['c8y_Availability']?.lastMessage],
     ],
     options.json,
   );

@@ -117,7 +117,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
           ? `millrace: ${first}\n`
           : `millrace: ${error.mistakes.length} mistakes in the command line or configuration:\n${error.mistakes
               .map((mistake) => `  - ${mistake}\n`)
-              .join('')}See millrace <command> --help.\n`,
+              .join('')}`,
       );
       return EXIT_USAGE;
     }

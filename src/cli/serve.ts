@@ -1,5 +1,6 @@
 /** `millrace serve`: starts the server, shows where it is, stops it on a signal. */
 import { AssertionError } from 'node:assert';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { changedConfig, type Config, type LoadedConfig } from '../config/config.ts';
 import { PROJECT_FOLDER } from '../config/project.ts';
@@ -38,7 +39,6 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
   const { log } = processLog;
   endOnUncaught(processLog);
   const stopSignal = waitForSignal(processLog);
-  reloadOnHangUp(log);
   for (const warning of warnings) log.warn({}, warning);
   log.info(
     { settings: changedConfig(config), node: process.version, pid: process.pid },
@@ -70,12 +70,15 @@ const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');
 /** What SIGHUP does while a server runs. */
 let onHangUp = (): void => undefined;
 
-/** SIGHUP asks for renewed certificates; it also comes when a terminal closes, and ends nothing. */
-function reloadOnHangUp(log: Log): void {
-  process.on('SIGHUP', () => {
-    log.info({ signal: 'SIGHUP' }, 'TLS key and certificate are read again if they have changed');
-    onHangUp();
-  });
+/** Whether the process still has the terminal that it was started in. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    // ENXIO: it never had one, or the terminal is closed.
+    return false;
+  }
 }
 
 /** Starts again when a backup was restored. @throws what a start says. */
@@ -142,7 +145,8 @@ async function stopWithin(server: RunningServer, timeoutMs: number, log: Log): P
 }
 
 /**
- * Resolves at the first SIGTERM or SIGINT, also one that comes while the server starts; a second one ends the process.
+ * Resolves at the first SIGTERM or SIGINT, also one that comes while the server starts, and at a SIGHUP of a terminal
+ * that closes; a second one ends the process. Any other SIGHUP asks for renewed certificates.
  */
 function waitForSignal(processLog: ProcessLog): Promise<string> {
   return new Promise((resolve) => {
@@ -166,6 +170,16 @@ function waitForSignal(processLog: ProcessLog): Promise<string> {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
+    const isInTerminal = hasTerminal();
+    process.on('SIGHUP', () => {
+      if (isInTerminal && !hasTerminal()) {
+        // Closing a terminal signals a process more than once.
+        if (first === undefined) onSignal('SIGHUP');
+        return;
+      }
+      processLog.log.info({ signal: 'SIGHUP' }, 'TLS key and certificate are read again if they have changed');
+      onHangUp();
+    });
   });
 }
 
@@ -203,9 +217,9 @@ export function screen(config: Config, server: RunningServer): string {
       ? []
       : [
           '',
-          '  Send a measurement, then list the measurements:',
+          '  Make a device with a login of its own, which prints how it sends; then list the measurements:',
           '',
-          `  mosquitto_pub -h ${host} -p ${server.mqttPort} -i my-device -u ${login} -P ${quoted(shownPassword)} -t s/us -m '211,21.5' -q 1`,
+          `  ${commandLine(config, 'device', 'create', 'my-device')}`,
           `  curl -u ${quoted(`${login}:${shownPassword}`)} '${url}/measurement/measurements?pageSize=5'`,
         ]),
     '',
@@ -217,10 +231,15 @@ function passwordWords(config: Config, server: RunningServer): string {
   if (server.generatedPassword !== undefined) return `${server.generatedPassword}  (generated, shown only now)`;
   if (server.replacedPassword === true) return '(the new one of the configuration is in force)';
   if (server.firstStart) return '(as given by the configuration)';
-  const words = ['node', join(PROJECT_FOLDER, 'bin', 'millrace.mjs'), 'user', 'password', config.adminUser];
+  return `(unchanged; forgotten? ${commandLine(config, 'user', 'password', config.adminUser)}, or start with another --admin-password)`;
+}
+
+/** A command of this program for the running server, for a shell. */
+function commandLine(config: Config, ...command: readonly string[]): string {
+  const words = ['node', join(PROJECT_FOLDER, 'bin', 'millrace.mjs'), ...command];
   if (config.tenant !== TENANT_DEFAULT) words.push('--tenant', config.tenant);
   words.push('--data', config.data);
-  return `(unchanged; forgotten? ${words.map(quoted).join(' ')}, or start with another --admin-password)`;
+  return words.map(quoted).join(' ');
 }
 
 /** For a POSIX shell: as it is when nothing in it is special, else in single quotes. */

@@ -178,6 +178,7 @@ function isGiven(table: readonly Setting[], name: string, sources: SettingSource
 
 function shown(setting: Setting, value: unknown): string {
   if (setting.type !== 'switch' && value === true) return 'given without a value';
+  if (value === '') return 'empty';
   if (setting.secret) return 'a value that is not shown';
   const text = typeof value === 'string' ? `"${value}"` : JSON.stringify(value);
   return text.length > SHOWN_VALUE_LENGTH_MAX ? `${text.slice(0, SHOWN_VALUE_LENGTH_MAX)}…` : text;
@@ -217,7 +218,8 @@ function checkValue(setting: Setting, value: unknown): { value: unknown } | { li
     const number = integer(value, setting.unit);
     const inRange =
       number !== undefined && number >= (setting.minimum ?? -Infinity) && number <= (setting.maximum ?? Infinity);
-    return inRange ? { value: number } : { limit };
+    if (inRange) return { value: number };
+    return { limit: setting.unit === 'bytes' ? `${limit}, also with KiB, MiB, GiB or TiB behind it` : limit };
   }
   if (typeof value !== 'string' || value === '' || /[\0\r\n]/.test(value)) return { limit };
   if (setting.type === 'choice') return setting.choices!.includes(value) ? { value } : { limit };

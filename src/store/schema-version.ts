@@ -12,6 +12,8 @@ const documentOf = (id: string, version: number) =>
 /** Those of this version of Millrace. */
 export const VERSION_DOCUMENTS = [documentOf('schema', SCHEMA_VERSION), documentOf('journalFormat', JOURNAL_FORMAT)];
 
+const REMEDY = ': start the newer version again, or restore a backup of this one';
+
 /** @throws Error for a newer schema or format of the journal. Older data directories have no format. */
 export function requireKnown(
   place: string,
@@ -19,10 +21,10 @@ export function requireKnown(
 ): void {
   const { schema = 0, journalFormat = 0 } = stored;
   if (schema > SCHEMA_VERSION)
-    throw new Error(`${place} has schema ${schema}; this version of Millrace knows ${SCHEMA_VERSION}`);
+    throw new Error(`${place} has schema ${schema}; this version of Millrace knows ${SCHEMA_VERSION}${REMEDY}`);
   if (journalFormat > JOURNAL_FORMAT)
     throw new Error(
-      `${place} has a journal of format ${journalFormat}; this version of Millrace knows ${JOURNAL_FORMAT}`,
+      `${place} has a journal of format ${journalFormat}; this version of Millrace knows ${JOURNAL_FORMAT}${REMEDY}`,
     );
 }
 

@@ -13,6 +13,7 @@ class Rig {
   nowMs = DAY + 3_600_000;
   readonly written: { table: string; row: any }[] = [];
   isFailing = false;
+  isPaused = false;
   queriesCount = 0;
   existing = [5, 6];
   readonly usage = new Usage({
@@ -28,6 +29,7 @@ class Rig {
         return (sql.includes('AS bytes FROM') ? [{ bytes: 7 }] : [{ device_count: 3 }]) as Row[];
       },
     },
+    isPaused: () => this.isPaused,
     tenants: () => this.existing,
     isMine: (tenant) => tenant === 5,
     log,

@@ -140,7 +140,7 @@ t.test('restore refuses', async (t) => {
   writeFileSync(manifestPath, JSON.stringify({ ...manifest, schema: 999 }));
   t.match(
     (await millrace(['restore', '--data', data, '--force', other])).stderr,
-    /has schema 999; this version of Millrace knows \d/,
+    /has schema 999; this version of Millrace knows \d: start the newer version again/,
   );
   writeFileSync(manifestPath, JSON.stringify(manifest));
   const checked = await checkBackup(other);

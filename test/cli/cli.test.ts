@@ -1,6 +1,7 @@
 /**
  * The command line as a process: usage errors, help, and `serve`'s screen and signals with a stand-in for the server.
  */
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,6 +12,7 @@ import { screen } from '../../src/cli/serve.ts';
 import { loadConfig, SETTINGS } from '../../src/config/config.ts';
 import { millrace, scratchDirectory, start, until, type Running } from '../helpers/setup-command.ts';
 import { DIST, ROOT } from '../helpers/root.ts';
+import { missing } from '../helpers/tools.ts';
 
 t.test('a wrong command line ends with 2 and names all mistakes', async (t) => {
   const data = join(scratchDirectory(t), 'data');
@@ -117,13 +119,8 @@ t.test('help is made from the schema', async (t) => {
   t.match((await millrace(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-/** A process that runs `serve` over a server whose stop takes `stopMs`; never resolves when negative. */
-function serveStandIn(
-  t: Tap,
-  stopMs: number,
-  flags: Record<string, string> = {},
-  environment: Record<string, string> = {},
-): Running {
+/** A program that runs `serve` over a server whose stop takes `stopMs`; never resolves when negative. */
+function standIn(t: Tap, stopMs: number, flags: Record<string, string> = {}): string {
   const script = join(scratchDirectory(t), 'serve.mjs');
   const module = (name: string): string => JSON.stringify(pathToFileURL(join(DIST, 'src', name)).href);
   writeFileSync(
@@ -141,8 +138,15 @@ function serveStandIn(
     process.exit(await serve(loadConfig({ flags: ${JSON.stringify(flags)}, environment: process.env }), server));
   `,
   );
-  return start(script, [], environment);
+  return script;
 }
+
+const serveStandIn = (
+  t: Tap,
+  stopMs: number,
+  flags: Record<string, string> = {},
+  environment: Record<string, string> = {},
+): Running => start(standIn(t, stopMs, flags), [], environment);
 
 type Tap = { teardown(action: () => void): void };
 
@@ -201,6 +205,22 @@ t.test('the SIGINT that npm start repeats is no second signal, a third one is', 
   t.equal((await running.ended).code, 1);
 });
 
+/** Runs a command in a terminal of its own, closes that when the word is shown, and prints the exit code. */
+const CLOSED_TERMINAL = `
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execv(sys.argv[2], sys.argv[2:])
+seen = b''
+while sys.argv[1].encode() not in seen: seen += os.read(terminal, 4096)
+os.close(terminal)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
+
+t.test('a terminal that closes stops the server in order', { skip: missing('python3') }, (t) => {
+  const command = [process.execPath, standIn(t, 100, { 'log-format': 'json' })];
+  t.equal(execFileSync('python3', ['-c', CLOSED_TERMINAL, 'curl', ...command], { encoding: 'utf8' }), '0\n');
+  t.end();
+});
+
 t.test('a stop that hangs ends with 1 after its time', async (t) => {
   const running = serveStandIn(t, -1, { 'shutdown-timeout-ms': '200' });
   await isUp(running);
@@ -254,10 +274,7 @@ t.test('the screen', async (t) => {
     'what to do without it',
   );
   t.match(screen(config, { ...server, replacedPassword: true }), 'the new one of the configuration is in force');
-  t.match(
-    later,
-    "mosquitto_pub -h 192.0.2.7 -p 82 -i my-device -u acme/admin -P '<password>' -t s/us -m '211,21.5' -q 1",
-  );
+  t.match(later, /bin\/millrace\.mjs device create my-device --tenant acme --data/);
   t.match(later, 'http://192.0.2.7:81/measurement/measurements');
   t.match(screen(config, { ...server, firstStart: true }), 'as given by the configuration');
 });

@@ -82,7 +82,7 @@ t.test('a taken port at the first start', async (t) => {
   t.teardown(() => {
     second.stop();
   });
-  await until('the screen', () => second.output().includes('mosquitto_pub')).catch((error: Error) => {
+  await until('the screen', () => second.output().includes('device create')).catch((error: Error) => {
     throw new Error(`${error.message}\n${second.output()}`);
   });
   const password = /password +(\S+) +\(generated, shown only now\)/.exec(second.output())?.[1];
@@ -122,7 +122,7 @@ t.test('a taken port at the first start', async (t) => {
   t.teardown(() => {
     third.stop();
   });
-  await until('the screen', () => third.output().includes('mosquitto_pub'));
+  await until('the screen', () => third.output().includes('device create'));
   t.notMatch(third.output(), /generated, shown only now/, 'shown once');
   const beside = serve(data, 0);
   t.equal(await beside.ended, 1, 'a second server on the data ends');
@@ -137,6 +137,6 @@ t.test('a taken port at the first start', async (t) => {
   t.teardown(() => {
     replacing.stop();
   });
-  await until('the screen', () => replacing.output().includes('mosquitto_pub'));
+  await until('the screen', () => replacing.output().includes('device create'));
   t.match(replacing.output(), /password {7}\(the new one of the configuration is in force\)/);
 });

@@ -32,11 +32,11 @@ t.test('the tables of a newer version are not touched', async (t) => {
   for (const [stored, message] of [
     [
       { schema: SCHEMA_VERSION + 1 },
-      `the cluster has schema ${SCHEMA_VERSION + 1}; this version of Millrace knows ${SCHEMA_VERSION}`,
+      `the cluster has schema ${SCHEMA_VERSION + 1}; this version of Millrace knows ${SCHEMA_VERSION}: start the newer version again, or restore a backup of this one`,
     ],
     [
       { schema: SCHEMA_VERSION, journalFormat: JOURNAL_FORMAT + 1 },
-      `the cluster has a journal of format ${JOURNAL_FORMAT + 1}; this version of Millrace knows ${JOURNAL_FORMAT}`,
+      `the cluster has a journal of format ${JOURNAL_FORMAT + 1}; this version of Millrace knows ${JOURNAL_FORMAT}: start the newer version again, or restore a backup of this one`,
     ],
   ] as const) {
     const { steps, started } = start(stored);

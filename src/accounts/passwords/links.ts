@@ -130,7 +130,7 @@ export async function sendPasswordLink(
     to: email,
     tenant: tenant.number,
     subject: 'Set your password',
-    text: `Hello ${userName},\n\nset a new password of your account within a day: ${link}\n\nIf you did not ask for it, do nothing.`,
+    text: `Hello ${userName},\n\nset a new password of your account in the tenant ${tenant.id} of ${new URL(parts.mailUrl).host} within a day: ${link}\n\nIf you did not ask for it, do nothing.`,
   });
 }
 

@@ -36,6 +36,8 @@ const none = (): UsageCounts => Object.fromEntries(USAGE_COUNTERS.map((name) => 
 export interface UsageOptions {
   readonly insert: (table: 'tenant_usage' | 'tenant_sizes', texts: readonly string[]) => Promise<void>;
   readonly history: Pick<HistoryReader, 'query'>;
+  /** The history stands still for a backup: what is counted waits. */
+  readonly isPaused?: () => boolean;
   /** Numbers of the tenants that exist. */
   readonly tenants: () => Iterable<number>;
   /** Whether this process asks for the sizes of a tenant. */
@@ -116,8 +118,9 @@ export class Usage {
   }
 
   async step(): Promise<void> {
+    const { tenants, isMine, isPaused, now } = this.#options;
+    if (isPaused?.() === true) return;
     await this.flush();
-    const { tenants, isMine, now } = this.#options;
     if (now() < this.#sizesDue) return;
     this.#sizesDue = now() + SIZES_MS;
     for (const tenant of tenants()) if (isMine(tenant)) await this.refreshSizes(tenant);

@@ -109,6 +109,8 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
   /** `X-Millrace-No-Flush: true`: the answer may miss what was acknowledged within the last moment, and costs less. */
   skipsFlush = false;
   readonly called: CalledAs;
+  /** User of the credentials that were refused, as the client names it. */
+  claimedUser: string | undefined = undefined;
   #route: RouteRules | undefined = undefined;
   #identity: Identity = UNKNOWN;
   #body: Buffer = EMPTY_BODY;
@@ -138,7 +140,7 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
   /** Names this request's user and address, for what only knows of a reason. */
   get refusals(): Refusals {
     const { tenant, userName: user } = this.principal;
-    const who = this.principal === ANONYMOUS ? {} : { tenant, user };
+    const who = this.principal === ANONYMOUS ? { user: this.claimedUser } : { tenant, user };
     const { remoteAddress: address } = this.exchange;
     return refusalsOf(this.platform.refusals, { ...who, address });
   }

@@ -23,7 +23,11 @@ export class RemoteApi {
   /** Undefined when the control socket has let the operator in. */
   readonly password: string | undefined;
 
-  private constructor(url: string, authorization: string, password: string | undefined) {
+  /** `<tenant>/<user>` that logs in. */
+  readonly #login: string;
+
+  private constructor(url: string, authorization: string, password: string | undefined, login: string) {
+    this.#login = login;
     this.url = url;
     this.authorization = authorization;
     this.password = password;
@@ -32,23 +36,24 @@ export class RemoteApi {
   /** @throws CommandError without a password where no server runs on the data directory, or it gives no token. */
   static async connect(options: RemoteOptions): Promise<RemoteApi> {
     const { url, tenant, user, password } = options;
+    const login = `${tenant}/${user}`;
     if (password !== undefined && !(await usesControl(options))) {
-      const basic = Buffer.from(`${tenant}/${user}:${password}`).toString('base64');
-      return new RemoteApi(url ?? URL_DEFAULT, `Basic ${basic}`, password);
+      const basic = Buffer.from(`${login}:${password}`).toString('base64');
+      return new RemoteApi(url ?? URL_DEFAULT, `Basic ${basic}`, password, login);
     }
     const answer = await askLocal(options, { command: 'access', tenant, user });
     if (url !== undefined && !isLocal(url, [answer['url'], answer['baseUrl']]))
       throw new CommandError(
         `${url} is not an address of the server on ${resolve(options.data)}, whose token it would get; give --password, or leave --url and MILLRACE_URL out`,
       );
-    return new RemoteApi(url ?? String(answer['url']), `Bearer ${String(answer['token'])}`, undefined);
+    return new RemoteApi(url ?? String(answer['url']), `Bearer ${String(answer['token'])}`, undefined, login);
   }
 
   /** @returns the JSON of the answer; undefined for one without. @throws CommandError with what the server says. */
   async request(method: string, path: string, body?: object | string): Promise<any> {
     const { answer, text } = await this.#fetch(method, path, body);
     if (answer.ok) return text === '' ? undefined : JSON.parse(text);
-    throw new CommandError(`${method} ${path}: ${answer.status} ${messageOf(text)}`);
+    throw this.#refusal(`${method} ${path}`, answer.status, text);
   }
 
   /** @returns the JSON of a GET; undefined for a 404. @throws CommandError for all else that fails. */
@@ -56,7 +61,14 @@ export class RemoteApi {
     const { answer, text } = await this.#fetch('GET', path);
     if (answer.ok) return JSON.parse(text);
     if (answer.status === 404) return undefined;
-    throw new CommandError(`GET ${path}: ${answer.status} ${messageOf(text)}`);
+    throw this.#refusal(`GET ${path}`, answer.status, text);
+  }
+
+  #refusal(request: string, status: number, text: string): CommandError {
+    const words = `${status} ${messageOf(text)}`;
+    if (status === 401 && this.password !== undefined)
+      return new CommandError(`${request}: ${words}; --password is that of ${this.#login}, who logs in`);
+    return new CommandError(`${request}: ${words}`);
   }
 
   async #fetch(method: string, path: string, body?: object | string): Promise<{ answer: Response; text: string }> {
@@ -77,9 +89,11 @@ export class RemoteApi {
       return { answer, text: await answer.text() };
     } catch (error) {
       const { cause, message } = error as Error;
-      throw new CommandError(
-        `${this.url} does not answer: ${cause instanceof Error ? cause.message || String(Reflect.get(cause, 'code')) : message}`,
-      );
+      const reason = cause instanceof Error ? cause.message || String(Reflect.get(cause, 'code')) : message;
+      const remedy = /self[- ]signed|unable to (?:get|verify)/.test(reason)
+        ? '; NODE_EXTRA_CA_CERTS=<file> names the certificate that it is to trust'
+        : '';
+      throw new CommandError(`${this.url} does not answer: ${reason}${remedy}`);
     }
   }
 

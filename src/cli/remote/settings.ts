@@ -53,7 +53,7 @@ export const REMOTE_SETTINGS = [
     type: 'switch',
     default: false,
     environment: null,
-    description: 'Print JSON in place of a table.',
+    description: 'Print JSON in place of a table: of a list, a line for each entry.',
   },
 ] as const satisfies readonly Setting[];
 

@@ -52,6 +52,8 @@ const CONNECTING_SECONDS = 60;
 export class Connection implements DeviceConnection, SessionOwner, Timed, TransportListener {
   principal: Principal = undefined as unknown as Principal;
   clientId = '';
+  /** As CONNECT names it, until it is accepted. */
+  claimedUser: string | undefined = undefined;
   protocolVersion: 3 | 4 | 5 = 4;
   wheelSlot: number = NOT_WAITING;
   state: State = STATE.AWAITING_CONNECT;
@@ -326,7 +328,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
 
   /** For the log. The user is known from CONNACK on. */
   refused(reason: string): Refused {
-    const { tenant, userName: user } = (this.principal as Principal | undefined) ?? {};
+    const { tenant, userName: user = this.claimedUser } = (this.principal as Principal | undefined) ?? {};
     return { tenant, user, device: this.clientId, address: this.remoteAddress, reason };
   }
 

@@ -75,6 +75,7 @@ function applyConnect(connection: Connection, packet: IConnectPacket): void {
   const { will, properties } = packet;
   connection.protocolVersion = packet.protocolVersion as 3 | 4 | 5;
   connection.clientId = packet.clientId;
+  connection.claimedUser = packet.username;
   connection.keepAliveSeconds = packet.keepalive ?? 0;
   connection.clientPacketBytesMax = properties?.maximumPacketSize ?? Infinity;
   connection.inFlightMax = Math.min(limits.inFlightMessages, properties?.receiveMaximum ?? RECEIVE_MAXIMUM_DEFAULT);

@@ -147,7 +147,7 @@ export interface ServerCore {
   /** ms since 1970: of the newest record that the journal had when it was opened; undefined when it had none. */
   readonly journalTime: number | undefined;
   /** What a running server can be asked for over its control socket; undefined on a node of a cluster. */
-  readonly backups: Pick<RunningBackups, 'make' | 'stage'> | undefined;
+  readonly backups: Pick<RunningBackups, 'make' | 'stage' | 'isEngineStopped'> | undefined;
   /** On the disk that has least of those that refuse writes; Infinity while it is not known. */
   readonly freeBytes: number;
   /** On the disk of the history, which retention frees. */

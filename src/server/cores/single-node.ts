@@ -264,7 +264,8 @@ export class SingleNode implements ServerCore {
           .counter('millrace_rows_inserted_total', 'Rows in the history store', ['table'])
           .inc({ table }, rows),
     });
-    const bounds = historyBounds('embedded', config.historyQueryMaxMs, this.metrics);
+    const isPaused = (): boolean => this.backups.isEngineStopped;
+    const bounds = historyBounds('embedded', config.historyQueryMaxMs, this.metrics, isPaused);
     this.historyTurns = bounds.turns;
     this.historyReader = new ClickHouseHistoryReader(
       clickHouse,

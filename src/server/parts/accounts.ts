@@ -38,6 +38,7 @@ export async function accountsPart(core: ServerCore): Promise<AccountsPart> {
     userRate: config.httpUserRateMax,
     history: core.historyReader,
     insertUsage: (table, texts) => core.insertUsage(table, texts),
+    isPaused: () => core.backups?.isEngineStopped === true,
     refusals: metrics,
     isMine: () => core.isMine(SERVER_WIDE, TENANT_KEY),
     log,

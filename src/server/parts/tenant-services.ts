@@ -40,6 +40,7 @@ export interface TenantServicesOptions {
   readonly userRate: number;
   readonly history: HistoryReader;
   readonly insertUsage: UsageOptions['insert'];
+  readonly isPaused: () => boolean;
   readonly secretKey: string | undefined;
   readonly collections: TenantDeletionOptions['collections'];
   readonly rows: TenantDeletionOptions['rows'];
@@ -71,7 +72,7 @@ export class TenantServices {
     this.cipher = cipher;
     this.#tenants = settings.tenants;
     this.options = new WatchedOptions([ALLOW_ORIGIN, USER_RATE_OPTION, TOKEN_POLICY]);
-    const { tenantRate, userRate, history, insertUsage } = settings;
+    const { tenantRate, userRate, history, insertUsage, isPaused } = settings;
     const { documents, commands, collections, rows, removeApplications, tenants, changed, refusals, isMine, log, now } =
       settings;
     this.certificateLogins = new CertificateLogins({
@@ -84,7 +85,15 @@ export class TenantServices {
       now,
     });
     this.rates = new RequestRates({ tenants, options: this.options, tenantRate, userRate, refusals, now });
-    this.usage = new Usage({ history, insert: insertUsage, tenants: () => tenants.numbers, isMine, log, now });
+    this.usage = new Usage({
+      history,
+      insert: insertUsage,
+      isPaused,
+      tenants: () => tenants.numbers,
+      isMine,
+      log,
+      now,
+    });
     this.deletion = new TenantDeletion({
       documents,
       commands,

@@ -83,7 +83,7 @@ export class TlsRenewal {
     } catch (error) {
       this.#failuresCount += 1;
       log.error(
-        { err: error, certificateFile },
+        { error: (error as Error).message, certificateFile },
         'the new TLS key or certificate cannot be used; the one before stays in use',
       );
     }

@@ -7,6 +7,8 @@ export interface HistoryBounds {
   /** Longest time that a query of a request runs, and longest wait for its turn; milliseconds. */
   readonly queryMsMax: number;
   readonly refusals: Refusals;
+  /** The engine stands still for a backup. */
+  readonly isPaused?: () => boolean;
 }
 
 /** Queries at once. A user, and a tenant, leave room to others however long their queries run. */
@@ -29,7 +31,12 @@ export const HISTORY_LIMIT = {
 } as const;
 
 /** @param engine `embedded`, or `server` for a ClickHouse server, of which each node has its own turns. */
-export function historyBounds(engine: keyof typeof RUNNING, queryMsMax: number, refusals: Refusals): HistoryBounds {
+export function historyBounds(
+  engine: keyof typeof RUNNING,
+  queryMsMax: number,
+  refusals: Refusals,
+  isPaused?: () => boolean,
+): HistoryBounds {
   const turns = new Turns({
     refusals,
     running: RUNNING[engine],
@@ -37,5 +44,5 @@ export function historyBounds(engine: keyof typeof RUNNING, queryMsMax: number, 
     waitMsMax: queryMsMax,
     limits: { all: HISTORY_LIMIT.WAITING, ofUser: HISTORY_LIMIT.OF_USER, wait: HISTORY_LIMIT.WAIT },
   });
-  return { turns, queryMsMax, refusals };
+  return { turns, queryMsMax, refusals, ...(isPaused === undefined ? {} : { isPaused }) };
 }

@@ -144,6 +144,10 @@ export class ClickHouseHistoryReader implements HistoryReader, BytesReader {
     if (asker?.signal?.aborted === true)
       return new PlatformError('general/history-unavailable', { reason: 'the client has left' });
     const code = exceptionCodeOf(error);
+    if (code === undefined && this.#bounds?.isPaused?.() === true)
+      return new PlatformError('general/history-unavailable', {
+        reason: 'a backup copies its files; try again in some seconds',
+      });
     const { tenant, user } = asker ?? {};
     if (code !== undefined)
       this.#log.warn({ code, error: (error as Error).message, tenant, user }, 'the history store refused a query');

@@ -5,6 +5,7 @@ import type { TrustedProxies } from '../../../config/trusted-proxies.ts';
 import type { BodyBudget } from '../../http/body-budget.ts';
 import type { HttpExchange } from '../../http/exchange.ts';
 import type { RequestAnswers } from '../answers.ts';
+import { parseBasic } from '../authentication.ts';
 import type { HeaderAuthentication } from '../authentication.ts';
 import type { TenantCors } from '../cors.ts';
 import type { Platform } from '../platform.ts';
@@ -113,6 +114,7 @@ export class Passage implements CheckedPassage {
 
   /** Answers that other credentials are needed. */
   challenge(error: PlatformError): typeof DONE {
+    this.request.claimedUser = parseBasic(this.credentials)?.userName;
     const wantsXBasic = this.wantsXBasic || this.exchange.header('usexbasic').toLowerCase() === 'true';
     this.parts.answers.refuse(this.request, error, [
       'WWW-Authenticate',
