@@ -19,14 +19,12 @@ import {
 import type { NotificationContext, NotificationSubscription } from '../model/entities/notifications/subscription.ts';
 import { PlatformError } from '../model/errors.ts';
 import { isChangedMeanwhile, listRecords, readRecord, retried } from './records.ts';
-import type { Counting, RecordReader, RecordWriter, StoredRecord } from './records.ts';
+import type { RecordPorts, RecordReader, StoredRecord } from './records.ts';
 import { NO_SUM, changeWithin, sumOfRecord } from './totals.ts';
 import type { KeptTotal } from './totals.ts';
 
 /** Records read in one step. */
 const STEP = 500;
-
-type Ports = RecordReader & RecordWriter & Counting;
 
 /** By whom, in the tenant with this number. */
 export interface SubscriptionUser {
@@ -87,7 +85,7 @@ const auditOf = (
 
 /** @returns the id of its record. @throws PlatformError 409 for a name that is there, 422 above a bound. */
 export async function createSubscription(
-  ports: Ports,
+  ports: RecordPorts,
   { tenant, user }: SubscriptionUser,
   created: NotificationSubscription,
 ): Promise<string> {
@@ -145,7 +143,7 @@ export async function* selectedSubscriptions(
 }
 
 /** @returns false where there is none. */
-export function removeSubscription(ports: Ports, by: SubscriptionUser, id: string): Promise<boolean> {
+export function removeSubscription(ports: RecordPorts, by: SubscriptionUser, id: string): Promise<boolean> {
   return retried(ports, async () => {
     const stored = await readSubscription(ports, by.tenant, id);
     if (stored !== undefined) await removeAll(ports, by, [stored]);
@@ -158,7 +156,7 @@ export function removeSubscription(ports: Ports, by: SubscriptionUser, id: strin
  * @throws PlatformError 503 `records/changes-at-once` where others change them all the time; some may be gone then.
  */
 export async function removeSubscriptions(
-  ports: Ports,
+  ports: RecordPorts,
   by: SubscriptionUser,
   contexts: readonly NotificationContext[],
   source: string | undefined,
@@ -175,7 +173,7 @@ export async function removeSubscriptions(
 }
 
 async function removeAll(
-  ports: Ports,
+  ports: RecordPorts,
   { tenant, user }: SubscriptionUser,
   subscriptions: readonly Stored[],
 ): Promise<void> {

@@ -44,6 +44,9 @@ export interface Counting {
   readonly refusals: Refusals;
 }
 
+/** What reads records, decides and stores them again. */
+export type RecordPorts = RecordReader & RecordWriter & Counting;
+
 export async function readRecord(
   { documents }: RecordReader,
   tenant: number,
@@ -143,7 +146,7 @@ export async function tryChange(...change: Parameters<typeof changeRecords>): Pr
  * changed it meanwhile. `decide` may throw PlatformError to refuse. @returns what was stored.
  */
 export function updateRecord(
-  ports: RecordReader & RecordWriter & Counting,
+  ports: RecordPorts,
   tenant: number,
   collection: RecordCollection,
   id: string,

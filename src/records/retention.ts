@@ -17,11 +17,9 @@ import {
 import type { NamedRule, RetentionRule, RetentionRun } from '../model/entities/retention.ts';
 import { PlatformError } from '../model/errors.ts';
 import { listRecords, readRecord, retried, updateRecord } from './records.ts';
-import type { Counting, RecordReader, RecordWriter } from './records.ts';
+import type { RecordPorts, RecordReader } from './records.ts';
 import { NO_SUM, changeWithin, sumOfRecord } from './totals.ts';
 import type { KeptTotal } from './totals.ts';
-
-type Ports = RecordReader & RecordWriter & Counting;
 
 /** The rules of a tenant together. */
 const rulesTotal = (tenant: number): KeptTotal => ({
@@ -41,7 +39,7 @@ export const retentionRules = async (ports: RecordReader, tenant: number, defaul
   rulesOf(await listRecords(ports, tenant, RETENTION_RULES, RULE_PREFIX), defaultDays);
 
 /** @throws PlatformError 422 when the tenant has no room for more. */
-export function addRule(ports: Ports, tenant: number, { id, rule }: NamedRule, audit: AuditEntry): Promise<void> {
+export function addRule(ports: RecordPorts, tenant: number, { id, rule }: NamedRule, audit: AuditEntry): Promise<void> {
   const change: RecordChange = {
     collection: RETENTION_RULES,
     id: ruleKey(id),
@@ -57,7 +55,7 @@ export function addRule(ports: Ports, tenant: number, { id, rule }: NamedRule, a
  * @throws PlatformError 404; 422 when the tenant has no room for it.
  */
 export function changeRule(
-  ports: Ports,
+  ports: RecordPorts,
   tenant: number,
   { id, rule }: NamedRule,
   decide: (rule: RetentionRule) => RetentionRule | undefined,
@@ -78,7 +76,7 @@ export function changeRule(
 }
 
 /** Ends a run that is under way; what it has removed stays removed. @throws PlatformError 404. */
-export async function cancelRun(ports: Ports, tenant: number, id: string, user: string): Promise<void> {
+export async function cancelRun(ports: RecordPorts, tenant: number, id: string, user: string): Promise<void> {
   const text = `Retention run ${id} canceled`;
   await updateRecord(
     ports,

@@ -6,7 +6,7 @@
 import type { AuditEntry, PrefixBound, RecordChange, RecordsSum, RecordsTotal } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
 import { changeRecords, readRecord } from './records.ts';
-import type { Counting, RecordReader, RecordWriter, StoredRecord } from './records.ts';
+import type { Counting, RecordPorts, RecordReader, RecordWriter, StoredRecord } from './records.ts';
 
 /** A sum that is kept. */
 export interface KeptTotal extends Pick<RecordsTotal, 'collection' | 'id' | 'bounds'> {
@@ -34,7 +34,7 @@ const added = (kept: KeptTotal, records: readonly StoredRecord[]): RecordsSum =>
  * `changeRecords`, or as the bound says.
  */
 export async function changeWithin(
-  ports: RecordReader & RecordWriter & Counting,
+  ports: RecordPorts,
   kept: KeptTotal,
   changes: readonly RecordChange[],
   audits: readonly AuditEntry[],

@@ -15,7 +15,7 @@ import {
   retried,
   updateRecord,
 } from '../../records/records.ts';
-import type { Counting, RecordReader, RecordWriter } from '../../records/records.ts';
+import type { RecordPorts, RecordReader } from '../../records/records.ts';
 import { changeBounded } from '../../records/totals.ts';
 import {
   CERTIFICATES_OF_TENANT_MAX,
@@ -24,8 +24,6 @@ import {
   parseCertificate,
 } from './certificates.ts';
 import type { StoredCertificate } from './certificates.ts';
-
-type Ports = RecordReader & RecordWriter & Counting;
 
 /** Whose certificates are changed, by number, and by which user. */
 export interface CertificateOwner {
@@ -88,7 +86,7 @@ export function newCertificate(
 
 /** All or none. @throws PlatformError 409 for one that is there, 422 above the bound. */
 export async function addCertificates(
-  ports: Ports,
+  ports: RecordPorts,
   { tenant, user }: CertificateOwner,
   certificates: readonly StoredCertificate[],
 ): Promise<void> {
@@ -127,7 +125,7 @@ export async function readCertificate(
 
 /** @param decide what becomes of it. @returns what is stored then. @throws PlatformError 404, and what `decide` throws. */
 export async function changeCertificate(
-  ports: Ports,
+  ports: RecordPorts,
   { tenant, user }: CertificateOwner,
   fingerprint: string,
   activity: string,
@@ -145,7 +143,7 @@ export async function changeCertificate(
 
 /** @throws PlatformError 404. */
 export function removeCertificate(
-  ports: Ports,
+  ports: RecordPorts,
   { tenant, user }: CertificateOwner,
   fingerprint: string,
 ): Promise<void> {
@@ -187,7 +185,7 @@ function isSignedBy({ publicKey }: X509Certificate, code: string, signature: Buf
  * @param dates when each was revoked, in ISO 8601, by serial number (`serialOf`). @throws PlatformError 422.
  */
 export function revokeCertificates(
-  ports: Ports,
+  ports: RecordPorts,
   { tenant, user }: CertificateOwner,
   dates: ReadonlyMap<string, string>,
 ): Promise<void> {

@@ -5,7 +5,7 @@
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { readRecord, updateRecord } from '../../records/records.ts';
-import type { Counting, RecordReader, RecordWriter } from '../../records/records.ts';
+import type { RecordPorts, RecordReader } from '../../records/records.ts';
 
 /** The ways that there are; single sign-on is not among them. */
 export const LOGIN_TYPES = ['OAUTH2_INTERNAL', 'BASIC'] as const;
@@ -46,7 +46,7 @@ export const readLoginOption = async (
 
 /** @param decide throws to refuse; undefined takes back what the tenant has set. */
 export async function changeLoginOption(
-  ports: RecordReader & RecordWriter & Counting,
+  ports: RecordPorts,
   tenant: number,
   type: LoginType,
   decide: (old: StoredLoginOption | undefined) => StoredLoginOption | undefined,

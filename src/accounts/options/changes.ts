@@ -8,7 +8,7 @@ import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import { withChanges } from '../../records/audit-changes.ts';
 import { listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Counting, RecordReader, RecordWriter, StoredRecord } from '../../records/records.ts';
+import type { Counting, RecordPorts, RecordReader, RecordWriter, StoredRecord } from '../../records/records.ts';
 import { NO_SUM, changeWithin, sumOfRecord } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
 import type { TextCipher } from './cipher.ts';
@@ -110,7 +110,7 @@ export const optionAudit = (by: OptionUser, activity: string, options: readonly 
 
 /** @param tenant number of the one that they belong to. @throws PlatformError 422 when it has no room for them. */
 export async function changeOptions(
-  ports: RecordReader & RecordWriter & Counting,
+  ports: RecordPorts,
   tenant: number,
   changes: readonly RecordChange[],
   audit: AuditEntry,

@@ -4,7 +4,7 @@ import type { UserPut } from '../../model/commands/users.ts';
 import { DEVICES_GROUP, DEVICE_ROLES } from '../../model/entities/device-request.ts';
 import { ROLES } from '../../model/access/roles.ts';
 import { changeRecords, retried } from '../../records/records.ts';
-import type { Counting, RecordReader, RecordWriter } from '../../records/records.ts';
+import type { RecordPorts } from '../../records/records.ts';
 import { memberKey } from '../../actors/handlers/users/user.ts';
 
 /** A group as stored in the collection `group`, by its id. */
@@ -238,11 +238,7 @@ const MEMBERS_AT_ONCE = 1_000;
  * Of a group that is deleted. Its users keep the id, which means nothing any more and is never given again; a crash
  * here leaves entries that no caller reads.
  */
-export async function removeMembers(
-  ports: RecordReader & RecordWriter & Counting,
-  tenant: number,
-  group: number,
-): Promise<void> {
+export async function removeMembers(ports: RecordPorts, tenant: number, group: number): Promise<void> {
   const removeSome = async (): Promise<boolean> => {
     const limit = MEMBERS_AT_ONCE;
     const rows = await ports.documents.list('groupMember', tenant, memberKey(group, ''), { limit });

@@ -3,7 +3,7 @@ import type { AuditEntry, PrefixBound } from '../../model/commands/records.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Counting, RecordReader, RecordWriter } from '../../records/records.ts';
+import type { Counting, RecordPorts, RecordReader, RecordWriter } from '../../records/records.ts';
 import { changeBounded } from '../../records/totals.ts';
 import type { StoredAssignment } from './groups.ts';
 
@@ -61,7 +61,7 @@ export async function addAssignment(
 
 /** @param decide what becomes of it: undefined is its end. @throws PlatformError 404. */
 export function changeAssignment<Next extends StoredAssignment | undefined>(
-  ports: RecordReader & RecordWriter & Counting,
+  ports: RecordPorts,
   { tenant, userName, id }: { readonly tenant: number; readonly userName: string; readonly id: string },
   decide: (assignment: StoredAssignment) => Next | Promise<Next>,
   auditOf: (before: StoredAssignment, after: Next) => Promise<AuditEntry>,

@@ -15,12 +15,12 @@ import { limitSources, ownsObjects } from '../../history/access.ts';
 import { requireShort } from '../lists/query-length.ts';
 import { listReaders } from '../lists/readers.ts';
 import type { ApiRequest } from '../request/request.ts';
+import { loadDocument } from '../entities/load.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
 import { alarmHistoryText } from '../audits/audits.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../../history/page.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
-import { isEntityId } from '../../model/entities/entity-id.ts';
 import {
   UNSTORED,
   entityText,
@@ -95,12 +95,8 @@ export async function alarmTexts(
   });
 }
 
-async function load(request: ApiRequest): Promise<Members> {
-  const { id } = request.params;
-  const doc = isEntityId(id) ? await request.platform.documents.get('alarm', request.tenant, id) : undefined;
-  if (doc === undefined) throw new PlatformError('alarm/not-found', { id });
-  return splitMembers(doc);
-}
+const load = async (request: ApiRequest): Promise<Members> =>
+  splitMembers(await loadDocument(request, 'alarm', request.params['id'], 'alarm/not-found'));
 
 async function post(request: ApiRequest): Promise<Answer> {
   const { source, ...alarm } = newAlarm(request.members());

@@ -15,8 +15,8 @@ import {
 import type { ChunkRange, EventBinary } from '../../model/entities/event-binary.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
+import { loadDocument } from '../entities/load.ts';
 import { attachmentHeader, isMediaType } from '../http/byte-range.ts';
-import { isEntityId } from '../../model/entities/entity-id.ts';
 import { fileBytesMax } from '../request/file-limit.ts';
 import { quote, segment, sourceIdOf } from '../entities/text.ts';
 import { ANY_CONTENT } from '../http/media-types.ts';
@@ -61,9 +61,7 @@ const binaryUrl = (request: ApiRequest, id: string): string =>
 async function load(request: ApiRequest): Promise<Target> {
   const { id } = request.params;
   const { documents } = request.platform;
-  const event = isEntityId(id) ? await documents.get('event', request.tenant, id) : undefined;
-  if (event === undefined) throw new PlatformError('event/not-found', { id });
-  const members = splitMembers(event);
+  const members = splitMembers(await loadDocument(request, 'event', id, 'event/not-found'));
   const source = sourceIdOf(members);
   if (request.method !== 'GET') await requireOwner(request, source, members);
   else if (!request.isPrivileged && (await isOwner(request, source, members)) !== true)

@@ -7,6 +7,7 @@ import { joinMembers, splitMembers } from '../../model/documents/json-document.t
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
+import { loadDocument } from '../entities/load.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../../history/page.ts';
 import { addParameters } from '../../history/parameters.ts';
@@ -16,7 +17,6 @@ import { listReaders } from '../lists/readers.ts';
 import { filterValues } from '../lists/selecting-filters.ts';
 import { countText } from '../lists/totals.ts';
 import { eventChange, newEvent } from '../../model/entities/event.ts';
-import { isEntityId } from '../../model/entities/entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import {
   UNSTORED,
@@ -84,12 +84,8 @@ async function namedSource(request: ApiRequest, members: Members): Promise<Reado
   return new Map([['source', sources.get(source) ?? '{}']]);
 }
 
-async function load(request: ApiRequest): Promise<Members> {
-  const { id } = request.params;
-  const doc = isEntityId(id) ? await request.platform.documents.get('event', request.tenant, id) : undefined;
-  if (doc === undefined) throw new PlatformError('event/not-found', { id });
-  return splitMembers(doc);
-}
+const load = async (request: ApiRequest): Promise<Members> =>
+  splitMembers(await loadDocument(request, 'event', request.params['id'], 'event/not-found'));
 
 async function post(request: ApiRequest): Promise<Answer> {
   const { source, ...event } = newEvent(request.members());

@@ -14,6 +14,7 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { AGENT_LINKS } from '../../model/entities/operation.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import type { ApiRequest } from '../request/request.ts';
+import { loadDocument } from '../entities/load.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { descendantsUpTo } from './hierarchy.ts';
 
@@ -168,8 +169,5 @@ export function reachOf(request: ApiRequest): Reach | undefined {
 }
 
 /** @returns the stored text. @throws PlatformError `inventory/not-found`, also for other texts than ids. */
-export async function loadManagedObject(request: ApiRequest, id: string): Promise<string> {
-  const text = isEntityId(id) ? await request.platform.documents.get('managedObject', request.tenant, id) : undefined;
-  if (text === undefined) throw new PlatformError('inventory/not-found', { id });
-  return text;
-}
+export const loadManagedObject = (request: ApiRequest, id: string): Promise<string> =>
+  loadDocument(request, 'managedObject', id, 'inventory/not-found');

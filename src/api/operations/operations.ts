@@ -8,6 +8,7 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { OPERATION_STATUSES, newOperation, operationChange } from '../../model/entities/operation.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
+import { loadDocument } from '../entities/load.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { limitSources } from '../../history/access.ts';
@@ -106,12 +107,8 @@ async function shownTexts(request: ApiRequest, documents: Parameters<typeof oper
   return operationTexts(request, shown);
 }
 
-async function load(request: ApiRequest): Promise<Members> {
-  const { id } = request.params;
-  const doc = isEntityId(id) ? await request.platform.documents.get('operation', request.tenant, id) : undefined;
-  if (doc === undefined) throw new PlatformError('devicecontrol/not-found', { id });
-  return splitMembers(doc);
-}
+const load = async (request: ApiRequest): Promise<Members> =>
+  splitMembers(await loadDocument(request, 'operation', request.params['id'], 'devicecontrol/not-found'));
 
 async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();

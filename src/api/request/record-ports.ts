@@ -1,8 +1,6 @@
 /** What changes of records are made with; refusals name the request's user. */
-import type { Counting, RecordReader, RecordWriter } from '../../records/records.ts';
+import type { RecordPorts } from '../../records/records.ts';
 import type { ApiRequest } from './request.ts';
-
-export type RecordPorts = RecordReader & RecordWriter & Counting;
 
 export function recordPorts({ platform, refusals }: ApiRequest): RecordPorts {
   const { documents, now, commands } = platform;

@@ -56,10 +56,6 @@ export class LargeAnswers {
     });
   }
 
-  get bytesUnderWay(): number {
-    return this.#bytesUnderWay;
-  }
-
   /** Whether the answer to a command is on its way. */
   isOnItsWay(shard: number, seq: number): boolean {
     return this.#onTheirWay.has(`${shard}/${seq}`);

@@ -232,11 +232,6 @@ export class DeviceApplication implements MqttApplication, Presence {
     if (link.source !== 0 && link.hasReceived) this.hooks.onPushChanged?.(link.tenantNumber, link.source);
   }
 
-  /** Template collections that are remembered. */
-  get collectionCount(): number {
-    return this.#templates.size;
-  }
-
   /** Whether a connection receives the operations of the device now. */
   isPushed(tenantNumber: number, source: number): boolean {
     return this.operations

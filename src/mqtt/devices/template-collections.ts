@@ -66,11 +66,6 @@ export class TemplateCollections {
     this.#now = now;
   }
 
-  /** How many are remembered. */
-  get size(): number {
-    return this.#known.size;
-  }
-
   /** Whether what is remembered may still be used without a look at the documents. */
   isFresh(entry: KnownCollection, now: number): boolean {
     return entry.isCurrent && now - entry.readAt < AGE_MAX_MS;

@@ -37,7 +37,6 @@ export class NatsConnection {
   readonly manager: JetStreamManager;
   readonly #log: Log;
   readonly #reconnected = new Set<() => void>();
-  readonly #disconnected = new Set<() => void>();
   #isConnected = true;
   #isClosing = false;
   readonly #attempts: Attempts;
@@ -104,14 +103,6 @@ export class NatsConnection {
     };
   }
 
-  /** Called each time the connection is lost. @returns a function that ends it. */
-  onDisconnected(handler: () => void): () => void {
-    this.#disconnected.add(handler);
-    return () => {
-      this.#disconnected.delete(handler);
-    };
-  }
-
   /**
    * Makes the stream, or changes the one there is to what is wanted. Tries again for `timeoutMs` while JetStream has no
    * leader yet.
@@ -152,7 +143,6 @@ export class NatsConnection {
         if (this.#isConnected && !this.#isClosing)
           this.#log.warn({ server: status.server }, 'the connection to NATS is lost');
         this.#isConnected = false;
-        for (const handler of [...this.#disconnected]) handler();
       } else if (status.type === 'reconnect') {
         this.#isConnected = true;
         this.#attempts.succeeded();

@@ -31,10 +31,6 @@ export class Problems {
     this.#add({ severity: 'error', line: element.line, element: element.name, offset: element.offset, text });
   }
 
-  get hasErrors(): boolean {
-    return this.list.some(({ severity }) => severity === 'error');
-  }
-
   #add(problem: Problem): void {
     if (this.list.length < PROBLEMS_MAX) this.list.push(problem);
   }
