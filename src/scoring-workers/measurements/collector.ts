@@ -51,9 +51,10 @@ export class Collector {
     if (alarm !== undefined) this.#alarms.push(valueOf(outputs[alarm]));
   }
 
-  get measured(): Measured {
+  /** To be called once, behind the last record. */
+  measured(): Measured {
     return {
-      records: this.#writer?.records ?? NO_RECORDS,
+      records: this.#writer?.end() ?? NO_RECORDS,
       scored: this.#scored,
       incomplete: this.#incomplete,
       refused: this.#refused,

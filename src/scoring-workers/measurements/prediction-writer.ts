@@ -21,6 +21,9 @@ import {
 } from './plan.ts';
 
 const BYTES_FIRST = 16_384;
+/** A buffer that one writer has left and the next one takes: to grow one anew for each task costs as much as a small model. */
+const SPARE_BYTES_MAX = 1_048_576;
+let spare: Buffer | undefined;
 const UTF8_BYTES_MAX = 3;
 const MS_PER_SECOND = 1_000;
 /** How a whole second ends. */
@@ -49,8 +52,8 @@ export class PredictionWriter {
   /** Of the record that is written: the outputs that it has, and of each the number, or the text of what is none. */
   readonly #places: number[] = [];
   readonly #members: (number | string)[] = [];
-  #bytes = Buffer.allocUnsafeSlow(BYTES_FIRST);
-  #view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.length);
+  #bytes: Buffer;
+  #view: DataView;
   #used = 0;
   #second = Number.NaN;
   /** How a document of this second begins, up to the point before the milliseconds. */
@@ -68,11 +71,20 @@ export class PredictionWriter {
     this.#fixedBytes = OFFSET_TEXTS + TIME_BYTES_MAX + texts;
     this.#valueBytes = VALUE_START.length + 1 + VALUE_HEADER_BYTES + this.#fragment.length;
     this.#head.typeLength = this.#type.length;
+    this.#bytes = spare ?? Buffer.allocUnsafeSlow(BYTES_FIRST);
+    spare = undefined;
+    this.#view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.length);
   }
 
-  /** Records so far, one behind the other; their ids and times of receipt are to be filled in. */
-  get records(): Uint8Array {
-    return this.#bytes.subarray(0, this.#used);
+  /**
+   * Ends the writer. @returns the records, one behind the other, in bytes of their own; their ids and times of receipt are to
+   * be filled in
+   */
+  end(): Uint8Array {
+    const records = new Uint8Array(this.#bytes.subarray(0, this.#used));
+    if (this.#bytes.length <= SPARE_BYTES_MAX) spare = this.#bytes;
+    this.#bytes = Buffer.alloc(0);
+    return records;
   }
 
   /**

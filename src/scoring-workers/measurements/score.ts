@@ -27,5 +27,5 @@ export function scoreMeasurements(
     scored(output);
     collector.add(bytes, at, output);
   }
-  return collector.measured;
+  return collector.measured();
 }

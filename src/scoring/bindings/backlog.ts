@@ -27,6 +27,8 @@ import {
 const CHUNK_MEASUREMENTS_MAX = 1_000;
 const CHUNK_BYTES_MAX = 262_144;
 const CHUNK_BYTES_FIRST = 4_096;
+/** Of each size of chunks, kept for the next ones: memory that threads share is slow to make. */
+const SPARE_BYTES_MAX = 1_048_576;
 /** Bytes. */
 const COPIED_BY_LOOP_MAX = 256;
 /** In which the rate of a tenant is counted. */
@@ -39,7 +41,8 @@ const PAUSE_MS_MAX = 400;
 const BINDINGS_WITHOUT_DELAY = 5;
 
 export interface Chunk {
-  bytes: Buffer;
+  /** Workers read the same memory: it is not copied for them, and new for none of the next chunks. */
+  bytes: Buffer<ArrayBufferLike>;
   used: number;
   count: number;
   /** Of the predictions in it; 0: all are of devices. */
@@ -63,12 +66,25 @@ export class Backlog {
   readonly bytes: Shares;
   readonly measurementsMax: number;
   measurements = 0;
+  /** By their lengths, which are powers of two. */
+  readonly #spare = new Map<number, Buffer<ArrayBufferLike>[]>();
 
   constructor(options: BacklogOptions) {
     this.options = options;
     this.measurementsMax = options.measurementsMax ?? BACKLOG_MAX;
     const bytesMax = options.bytesMax ?? BACKLOG_BYTES_MAX;
     this.bytes = new Shares(SCORING_LIMIT.BACKLOG_BYTES, bytesMax, options.isOnlyTenant);
+  }
+
+  allocate(length: number): Buffer<ArrayBufferLike> {
+    return this.#spare.get(length)?.pop() ?? Buffer.from(new SharedArrayBuffer(length));
+  }
+
+  free(bytes: Buffer<ArrayBufferLike>): void {
+    const { length } = bytes;
+    const spare = this.#spare.get(length) ?? [];
+    this.#spare.set(length, spare);
+    if ((spare.length + 1) * length <= SPARE_BYTES_MAX) spare.push(bytes);
   }
 }
 
@@ -198,6 +214,7 @@ export class ChunkList {
   /** The chunk was scored, or given up. */
   release({ bytes, count }: Chunk): void {
     this.#backlog.giveBytes(bytes.length);
+    this.#backlog.node.free(bytes);
     this.#backlog.count(-count);
   }
 
@@ -240,11 +257,11 @@ export class ChunkList {
       if (this.#open.depth === depth && this.#grow(this.#open, length)) return undefined;
       this.#close();
     }
-    const capacity = Math.max(CHUNK_BYTES_FIRST, length);
+    const capacity = capacityFor(length);
     const limit = this.#backlog.takeBytes(capacity);
     if (limit !== undefined) return limit;
     const since = this.#backlog.node.options.clock();
-    this.#open = { bytes: Buffer.allocUnsafeSlow(capacity), used: 0, count: 0, depth, since };
+    this.#open = { bytes: this.#backlog.node.allocate(capacity), used: 0, count: 0, depth, since };
     return undefined;
   }
 
@@ -252,14 +269,22 @@ export class ChunkList {
     const needed = open.used + length;
     if (needed <= open.bytes.length) return true;
     if (needed > CHUNK_BYTES_MAX) return false;
-    const capacity = Math.min(CHUNK_BYTES_MAX, Math.max(2 * open.bytes.length, needed));
+    const capacity = capacityFor(needed);
     const more = capacity - open.bytes.length;
     if (this.#backlog.takeBytes(more) !== undefined) return false;
-    const grown = Buffer.allocUnsafeSlow(capacity);
+    const { node } = this.#backlog;
+    const grown = node.allocate(capacity);
     open.bytes.copy(grown, 0, 0, open.used);
+    node.free(open.bytes);
     open.bytes = grown;
     return true;
   }
+}
+
+function capacityFor(length: number): number {
+  let capacity = CHUNK_BYTES_FIRST;
+  while (capacity < length) capacity *= 2;
+  return capacity;
 }
 
 /** Where the document of a record is; models need none. */

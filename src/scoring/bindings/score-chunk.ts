@@ -65,7 +65,7 @@ async function scoreRows(records: Buffer, plan: Plan, apply: Apply): Promise<Mea
     // The reader's record is that of the next measurement then.
     else complete.push({ at, input: { ...input } });
   }
-  if (complete.length === 0) return collector.measured;
+  if (complete.length === 0) return collector.measured();
   const outputs = await appliedInParts(
     complete.map(({ input }) => input),
     apply,
@@ -76,7 +76,7 @@ async function scoreRows(records: Buffer, plan: Plan, apply: Apply): Promise<Mea
     if (output === undefined) collector.addRefused();
     else collector.add(records, at, output);
   }
-  return collector.measured;
+  return collector.measured();
 }
 
 /** Where the model does not take the values of all, each half by itself: one device does not hold up the others. */
