@@ -34,11 +34,13 @@ const COPIED_BY_LOOP_MAX = 256;
 /** In which the rate of a tenant is counted. */
 const WINDOW_MS = 1_000;
 const HOLDER = 'bindings';
-/** A measurement waits for others of its binding as long as this, and longer while many bindings of the tenant have some. */
+/** A measurement waits for others of its binding as long as this, and longer while many bindings of the tenant or many tenants have some. */
 const PAUSE_MS = 20;
 const PAUSE_MS_MAX = 400;
 /** Bindings for which tasks of `PAUSE_MS` are made: the tenant makes 250 small tasks a second with any number of them. */
 const BINDINGS_WITHOUT_DELAY = 5;
+/** Small tasks of all tenants make 1,000 a second at most, however many tenants there are: equal parts for those that have some. */
+const NODE_TASK_MS = 1;
 
 export interface Chunk {
   /** Workers read the same memory: it is not copied for them, and new for none of the next chunks. */
@@ -66,6 +68,8 @@ export class Backlog {
   readonly bytes: Shares;
   readonly measurementsMax: number;
   measurements = 0;
+  /** Tenants of which measurements wait or are scored. */
+  tenants = 0;
   /** By their lengths, which are powers of two. */
   readonly #spare = new Map<number, Buffer<ArrayBufferLike>[]>();
 
@@ -115,7 +119,8 @@ export class TenantBacklog {
   get pauseMs(): number {
     let busy = 0;
     for (const list of this.#lists) if (!list.isEmpty) busy += 1;
-    return Math.min(PAUSE_MS_MAX, PAUSE_MS * Math.max(1, busy / BINDINGS_WITHOUT_DELAY));
+    const ofTenant = Math.min(PAUSE_MS_MAX, PAUSE_MS * Math.max(1, busy / BINDINGS_WITHOUT_DELAY));
+    return Math.max(ofTenant, NODE_TASK_MS * busy * this.node.tenants);
   }
 
   /** @returns the limit that is in the way where nothing can be shed any more */
@@ -146,7 +151,9 @@ export class TenantBacklog {
   }
 
   count(measurements: number): void {
+    if (this.measurements === 0 && measurements > 0) this.node.tenants += 1;
     this.measurements += measurements;
+    if (this.measurements === 0 && measurements < 0) this.node.tenants -= 1;
     this.node.measurements += measurements;
   }
 

@@ -79,6 +79,23 @@ t.test('the more bindings have measurements, the longer these wait for others', 
   t.equal(tenant.pauseMs, 20);
 });
 
+t.test('tenants share about 1,000 small tasks a second of their node', async (t) => {
+  const { node, listOf } = backlog();
+  const tenants = Array.from({ length: 2_000 }, (_, index) => new TenantBacklog(index, node));
+  const lists = tenants.map((tenant) => listOf(tenant));
+  const second = listOf(tenants[0]);
+  const pauses: number[] = [];
+  for (const [index, list] of lists.entries()) {
+    list.add(recordOf(), 0, 0);
+    if ([20, 100, 2_000].includes(index + 1)) pauses.push(tenants[index]!.pauseMs);
+  }
+  t.same(pauses, [20, 100, 2_000], 'each waits, so that its node makes no more tasks for more tenants');
+  second.add(recordOf(), 0, 0);
+  t.equal(tenants[0]!.pauseMs, 4_000, 'two bindings of a tenant have its part together');
+  for (const list of lists.slice(1)) list.clear();
+  t.same([node.tenants, tenants[0]!.pauseMs], [1, 20]);
+});
+
 t.test('a tenant takes so many a second', async (t) => {
   let now = 0;
   const { counted, listOf, shed } = backlog({ clock: () => now });
