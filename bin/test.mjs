@@ -28,6 +28,7 @@ import {
   say,
 } from './setup.mjs';
 import { ensureSdkApplication } from './sdk-application.mjs';
+import { ensureOlderVersion } from './older-version.mjs';
 import { ensureSecondNode } from './second-node.mjs';
 import { startsNoProcess } from './test-graph.mjs';
 import { TestRun, childrenCpuMs, isOnly, namedFiles } from './test-run.mjs';
@@ -173,6 +174,9 @@ const LONG_FILES = [
 /** Others between two of them: they do not all run at once. */
 const BETWEEN_LONG_FILES = 3;
 
+/** A cluster goes from the version before to this one: with --everywhere and where it is named, since that is built first. */
+const UPGRADE_FILE = 'test/faults/cluster/upgrade.test.ts';
+
 /** A ring of its own: what it builds takes minutes, once. */
 const SDK_FOLDER = 'test/sdk/';
 const isSdk = process.argv.includes('--sdk');
@@ -303,6 +307,7 @@ const absentNames = [
   ...SECOND_NODE_FILES,
   ...LONG_FILES,
   ...namedFiles,
+  UPGRADE_FILE,
 ].filter((name) => !existsSync(join(root, name)));
 if (absentNames.length > 0) run.step(`bin/test.mjs names ${absentNames.join(', ')}, which does not exist`, false);
 if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`, false);
@@ -348,6 +353,10 @@ const secondNode = await settingUpNode;
 if (secondNode?.reason !== undefined) {
   run.skip(`what runs on a second Node: it runs on ${process.versions.node}`, secondNode.reason, true);
 }
+const OLD_MAIN = 'MILLRACE_TEST_OLD_MAIN';
+const wantsOlder = runsBothWays && heavy.includes(UPGRADE_FILE) && process.env[OLD_MAIN] === undefined;
+const older = wantsOlder ? await ensureOlderVersion() : {};
+if (older.reason !== undefined) say(`no cluster is upgraded: ${older.reason}`);
 const title = `Node ${(secondNode?.version ?? process.versions.node).split('.')[0]}`;
 const clusterTitle = ` (cluster, ${title})`;
 const again =
@@ -371,6 +380,7 @@ const itemsOf = (names) =>
     const isOfSecond = secondNode?.path !== undefined && !runsBothWays && isOfSecondNode(file, turn);
     const item = isOfSecond ? { file, title: ` (${title})`, node: secondNode.path } : { file };
     if (application?.folder !== undefined) return { ...item, env: { MILLRACE_TEST_SDK: application.folder } };
+    if (file === UPGRADE_FILE && older.main !== undefined) return { ...item, env: { [OLD_MAIN]: older.main } };
     return isHostedFile(file) ? { ...item, hosts: isOfSecond ? secondNodeHosts : nodeHosts } : item;
   });
 // One queue: a ring begins while the last files of the one before still run.

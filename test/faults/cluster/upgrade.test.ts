@@ -1,6 +1,6 @@
 /**
  * A cluster under load goes from an older version to this one, node by node, and a node goes back.
- * `MILLRACE_TEST_OLD_MAIN=<older clone>/dist/src/main.js npm test -- faults/cluster/upgrade`; see CONTRIBUTING.md.
+ * `npm test -- faults/cluster/upgrade` builds the version before (bin/older-version.mjs); see CONTRIBUTING.md.
  */
 import t from 'tap';
 import { ClusterLoad, acknowledgedAgain } from '../../helpers/cluster/load.ts';
@@ -15,7 +15,7 @@ const DEVICES = 4;
 const oldMain = process.env['MILLRACE_TEST_OLD_MAIN'];
 const skip =
   oldMain === undefined
-    ? 'MILLRACE_TEST_OLD_MAIN does not name an older version'
+    ? 'no older version: --everywhere builds one, or MILLRACE_TEST_OLD_MAIN names one'
     : missing('nats-server', 'redis-server');
 
 t.test('every node is replaced by one of this version, one goes back, and comes again', { skip }, async (t) => {
