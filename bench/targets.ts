@@ -235,7 +235,8 @@ export const TARGETS: readonly TargetFigure[] = [
     scenario: 'console',
     subject: '50 values a second',
     value: 'framesPerSecond',
-    atLeast: 59,
+    // 60, of which one in fifty may be dropped.
+    atLeast: 58.8,
     unit: '/s',
   },
   {

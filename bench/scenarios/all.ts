@@ -2,6 +2,7 @@
 import type { Scenario } from '../scenario.ts';
 import { bindings } from './bindings.ts';
 import { cluster } from './cluster.ts';
+import { consoleLive } from './console-live.ts';
 import { console } from './console.ts';
 import { devices } from './devices.ts';
 import { handOver } from './hand-over.ts';
@@ -46,6 +47,7 @@ export const SCENARIOS: readonly Scenario[] = [
   passwordFlood,
   topics,
   console,
+  consoleLive,
   devices,
   pmmlForest,
   pmmlUpload,

@@ -10,7 +10,7 @@ import type { Context, Scenario } from '../scenario.ts';
 import { Histogram } from '../statistics.ts';
 import type { Millrace } from '../subjects/millrace.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
+export const CHROMIUM = '/usr/bin/chromium';
 const SLOWER = 4;
 /** Opened again and again in a round; the median counts. */
 const TIMES = 5;
@@ -73,11 +73,11 @@ const IN_PAGE = `globalThis.bench = {
   },
   frames(ms) {
     return new Promise((resolve) => {
-      const begunMs = performance.now();
-      let count = 0;
-      const next = () => {
+      let [begunMs, count] = [0, -1];
+      const next = (nowMs) => {
         count += 1;
-        const pastMs = performance.now() - begunMs;
+        if (count === 0) begunMs = nowMs;
+        const pastMs = nowMs - begunMs;
         if (pastMs < ms) requestAnimationFrame(next);
         else resolve((count * 1000) / pastMs);
       };
@@ -89,14 +89,14 @@ const IN_PAGE = `globalThis.bench = {
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** MB of the page's objects behind a collection of garbage. */
-async function heapMb(session: CDPSession): Promise<number> {
+export async function heapMb(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.collectGarbage');
   const { usedSize } = await session.send('Runtime.getHeapUsage');
   return usedSize / 1024 ** 2;
 }
 
 /** Sends a value of the device at every step. @returns when each was sent, by value; `onSent` ends it. */
-async function sendValues(
+export async function sendValues(
   subject: Millrace,
   { source, values, stepMs }: { source: number; values: readonly number[]; stepMs: number },
 ): Promise<Map<number, number>> {
@@ -113,6 +113,13 @@ async function sendValues(
   }
   await Promise.all(answers);
   return sent;
+}
+
+/** With a cookie, as the page would log in itself. */
+export async function logIn(page: Page, subject: Millrace): Promise<void> {
+  const form = { grant_type: 'PASSWORD', username: subject.http.userName!, password: subject.http.password! };
+  const answer = await page.request.post(`http://127.0.0.1:${subject.http.port}/tenant/oauth`, { form });
+  if (!answer.ok()) throw new Error(`the login was answered with ${answer.status()}`);
 }
 
 async function round(context: Context, subject: Millrace, page: Page, number: number): Promise<void> {
@@ -207,9 +214,7 @@ export const console: Scenario = {
         const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage();
         page.setDefaultTimeout(PATIENCE_MS);
         await page.addInitScript(IN_PAGE);
-        const form = { grant_type: 'PASSWORD', username: subject.http.userName!, password: subject.http.password! };
-        const answer = await page.request.post(`http://127.0.0.1:${subject.http.port}/tenant/oauth`, { form });
-        if (!answer.ok()) throw new Error(`the login was answered with ${answer.status()}`);
+        await logIn(page, subject);
         await round(context, subject, page, number);
         await page.context().close();
       }
