@@ -15,6 +15,11 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const NODE_MIN = [20, 19];
 const stampPath = join(root, 'dist', '.build');
+const formStampPath = join(root, '.tap', 'form.json');
+/** What the formatter takes of `includes` in biome.json; it leaves out the rest itself. */
+const HAS_FORM = /\.(?:tsx?|css|m?js)$/;
+const FORM_NAMES_MAX = 500;
+const GIT_LIST_BYTES_MAX = 64 * 2 ** 20;
 const typesStampPath = join(root, '.tap', 'api-types.stamp');
 const BUILT = 'dist';
 const COMPILED_TESTS = 'dist-test';
@@ -193,10 +198,39 @@ export async function ensureApiTypes() {
   return true;
 }
 
-/** Checks the form of all files, which `npm run format` puts right. @returns false when a file has another form. */
+/** @returns digests of the files that have a form, by name, and of what decides it; undefined where git is absent. */
+function formDigests() {
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: GIT_LIST_BYTES_MAX });
+  if (status !== 0) return undefined;
+  const hashOf = (...names) => {
+    const hash = createHash('sha256');
+    for (const name of names) hash.update(readFileSync(join(root, name)));
+    return hash.digest('hex');
+  };
+  const common = hashOf('package-lock.json', 'biome.json', '.gitignore');
+  const digestOf = (name) => `${common} ${hashOf(name)}`;
+  const names = stdout.split('\0').filter((name) => HAS_FORM.test(name) && existsSync(join(root, name)));
+  return Object.fromEntries(names.map((name) => [name, digestOf(name)]));
+}
+
+/**
+ * Checks the form of all files, which `npm run format` puts right; a file that had it is read again when it has changed.
+ * @returns false when a file has another form.
+ */
 export async function checkFormat() {
+  const digests = formDigests();
+  const before = digests !== undefined && existsSync(formStampPath) ? readFileSync(formStampPath, 'utf8') : '{}';
+  const known = JSON.parse(before);
+  const changed = Object.keys(digests ?? {}).filter((name) => known[name] !== digests[name]);
+  if (digests !== undefined && changed.length === 0) return true;
+  // All by their folder: their names may be more than a command line takes.
+  const isSome = digests !== undefined && changed.length < FORM_NAMES_MAX;
   const formatter = join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome');
-  return (await run(process.execPath, [formatter, 'format', '.'], { stdio: ['ignore', 2, 2] })) === 0;
+  const args = [formatter, 'format', '--no-errors-on-unmatched', ...(isSome ? changed : ['.'])];
+  if ((await run(process.execPath, args, { stdio: ['ignore', 2, 2] })) !== 0) return false;
+  if (digests !== undefined) writeStamp(formStampPath, JSON.stringify(digests));
+  return true;
 }
 
 /** True when the program is on the path; of `<Python>:<module>` when that Python can import the module. */
