@@ -25,6 +25,10 @@ const BUILT = 'dist';
 const COMPILED_TESTS = 'dist-test';
 // TypeScript 7 checks in a quarter of the time; tests that read sources use the library of version 5.
 const compiler = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
+/** Four, its own choice, work out many types twice. */
+const CHECKERS = ['--checkers', '2'];
+/** The compiler, a Go program, clears its memory less often: 1.5 GB instead of 1.4, and a tenth of its CPU time less. */
+const COMPILER_MEMORY = { GOGC: '400' };
 
 /** Notes are for people: standard error. */
 export const say = (text) => {
@@ -178,8 +182,9 @@ export async function ensureNative() {
 export async function checkTypes() {
   if (!(await ensureApiTypes())) return false;
   const check = (project, name) => {
-    const args = [compiler, '-p', project, '--incremental', '--tsBuildInfoFile', join('.tap', `${name}.tsbuildinfo`)];
-    return run(process.execPath, args, { stdio: ['ignore', 2, 2] });
+    const state = join('.tap', `${name}.tsbuildinfo`);
+    const args = [compiler, '-p', project, ...CHECKERS, '--incremental', '--tsBuildInfoFile', state];
+    return run(process.execPath, args, { stdio: ['ignore', 2, 2], env: { ...process.env, ...COMPILER_MEMORY } });
   };
   return (await check('.', 'types')) === 0 && (await check('web', 'web-types')) === 0;
 }

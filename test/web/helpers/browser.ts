@@ -70,9 +70,8 @@ export class ConsoleBrowser {
       ...(isLoggedOut ? {} : { storageState: await this.#login() }),
     });
     context.setDefaultTimeout(10_000 * PATIENCE);
-    await context.addInitScript((wanted) => {
-      localStorage.setItem('millrace.preferences', JSON.stringify({ language: wanted }));
-    }, language);
+    const preferences = JSON.stringify({ language });
+    await context.addInitScript(`localStorage.setItem('millrace.preferences', ${JSON.stringify(preferences)})`);
     const page = await context.newPage();
     const faults = this.#faults;
     page.on('pageerror', (error) => faults.push(String(error.stack)));

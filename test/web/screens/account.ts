@@ -10,7 +10,7 @@ export async function accountScreens(t: Test, console: ConsoleBrowser): Promise<
   await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
   await page.locator('.zone-button', { hasText: 'UTC+09:00' }).waitFor();
   await page.getByLabel('Colours').selectOption('dark');
-  t.match(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(17, 22, 27)');
+  t.match(await page.evaluate<string>('getComputedStyle(document.body).backgroundColor'), 'rgb(17, 22, 27)');
   await console.settle(page);
   const other = await console.page(t);
   await console.open(other, '/');

@@ -6,7 +6,6 @@
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { rounds } from '../../helpers/rounds.ts';
-import { ROUTES } from '../../../web/routes.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
 import { galleryScript, showGallery } from '../helpers/gallery.ts';
 
@@ -17,21 +16,27 @@ const OF_LOOKS = ['color-contrast', 'target-size', 'scrollable-region-focusable'
 const TRANSLATED = 'main label, main button:not(.table-sort, [role=tab], .button-icon), main th[scope=col], main h2';
 
 /** Texts that are not of the pseudo language. */
-const untranslated = (page: Page): Promise<string[]> =>
-  page.evaluate(
-    (selector) =>
-      [...document.querySelectorAll(selector)]
-        .map((element) => (element.textContent ?? '').trim())
-        // Names of the API, of formats and of a model's fields stay as they are: c8y_Restart, t (DOUBLE).
-        .filter(
-          (text) =>
-            /\p{Letter}{3}/u.test(text) && !text.includes('⟦') && !/^(?:\w+_\w+|ONNX|PMML|.* \([A-Z]+\))$/.test(text),
-        ),
-    TRANSLATED,
+async function untranslated(page: Page): Promise<string[]> {
+  const texts = (await page.locator(TRANSLATED).allTextContents()).map((text) => text.trim());
+  // Names of the API, of formats and of a model's fields stay as they are: c8y_Restart, t (DOUBLE).
+  return texts.filter(
+    (text) => /\p{Letter}{3}/u.test(text) && !text.includes('⟦') && !/^(?:\w+_\w+|ONNX|PMML|.* \([A-Z]+\))$/.test(text),
   );
+}
 
 const sidewaysPixels = (page: Page): Promise<number> =>
-  page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+
+interface RouteRow {
+  readonly path: string;
+  readonly example?: Readonly<Record<string, string>>;
+}
+
+/** The console's route table. Its types belong to web/tsconfig.json, so the import names a built file. */
+async function routeRows(): Promise<readonly RouteRow[]> {
+  const { ROUTES } = await import(new URL('../../../web/routes.js', import.meta.url).href);
+  return ROUTES;
+}
 
 export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<void> {
   const { rest } = console.server;
@@ -41,7 +46,7 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
   await rest.create('/alarm/alarms', { source, time, type: 'c8y_Hot', text: 'Hot', severity: 'MAJOR' });
   await rest.create('/event/events', { source, time, type: 'c8y_Door', text: 'Door opened' });
   const valueOf = (value: string): string => (value === 'device' ? device : value);
-  const paths = ROUTES.map(({ path, example = {} }) =>
+  const paths = (await routeRows()).map(({ path, example = {} }) =>
     path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(valueOf(example[name] ?? ''))),
   );
   const light = await console.page(t);

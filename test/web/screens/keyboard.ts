@@ -7,14 +7,14 @@ import type { ConsoleBrowser } from '../helpers/browser.ts';
 /** Stops of Tab before a control counts as out of reach. */
 const TABS_MAX = 80;
 
-const isFocused = (target: Locator): Promise<boolean> =>
-  target.evaluate((element) => element === document.activeElement);
+const isFocused = async (page: Page, target: Locator): Promise<boolean> =>
+  (await target.and(page.locator(':focus')).count()) > 0;
 
 /** Goes on by Tab until the control has the focus. @throws when it is out of reach. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let tabs = 0; tabs < TABS_MAX; tabs += 1) {
-    if (await isFocused(target)) return;
+    if (await isFocused(page, target)) return;
     await page.keyboard.press('Tab');
   }
   throw new Error(`Tab does not reach ${target}`);

@@ -74,7 +74,7 @@ async function secondSteps(t: Test, console: ConsoleBrowser): Promise<void> {
     await other.getByRole('heading', { name: 'Devices' }).waitFor();
     await other.locator('.live[data-state=live]').waitFor();
     t.same(await other.context().cookies(), [], 'Basic has no cookies');
-    const stored = await other.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+    const stored = await other.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');
     t.notMatch(stored, /basic|coded|token/i, 'other applications of the origin find no password');
     await other.reload();
     await other.getByRole('dialog', { name: 'Log in' }).getByText('This tenant allows no sessions').waitFor();
