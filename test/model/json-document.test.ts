@@ -122,7 +122,7 @@ t.test('what is no JSON is refused with 400', (t) => {
     check(text);
   check(`{"a":${'['.repeat(NESTING_MAX)}${']'.repeat(NESTING_MAX)}}`);
   check(`{"a":${'{"b":'.repeat(NESTING_MAX)}1${'}'.repeat(NESTING_MAX)}}`);
-  check(`{"a":${'['.repeat(2_000_000)}${']'.repeat(2_000_000)}}`);
+  check(`{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`);
   t.end();
 });
 
