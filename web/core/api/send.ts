@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals';
 import { SERVER_URL } from '../places.ts';
 import { ApiError, isAborted, refusalOf } from './error.ts';
-import { askForLogin, sessionHeaders } from './session.ts';
+import { askForLogin, loginCount, sessionHeaders } from './session.ts';
 
 /** Tries of a GET that the server was too busy for. */
 const TRIES_MAX = 3;
@@ -54,10 +54,12 @@ async function once(request: Request): Promise<Response> {
  */
 export async function send(request: Request): Promise<Response> {
   for (let tries = 1; ; tries += 1) {
+    const logins = loginCount();
     const response = await once(request);
     if (response.status === 401) {
       tries = 0;
-      await askForLogin();
+      // It may have left with the credentials from before a login that has succeeded meanwhile.
+      if (loginCount() === logins) await askForLogin();
       continue;
     }
     const seconds = response.status === 503 || response.status === 429 ? retrySecondsOf(response) : undefined;

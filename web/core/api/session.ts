@@ -41,8 +41,13 @@ export function askForLogin(): Promise<void> {
   return new Promise((resolve) => waiting.push(resolve));
 }
 
+let logins = 0;
+/** How many logins this page has seen. */
+export const loginCount = (): number => logins;
+
 /** The login has succeeded: what waited goes on. */
 export function loginDone(): void {
+  logins += 1;
   isLoginAsked.value = false;
   const go = waiting;
   waiting = [];

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { api, got } from '../../core/api/api.ts';
 import { useAction } from '../../core/api/request.ts';
-import { renewBasic, user } from '../../core/api/session.ts';
+import { loginDone, renewBasic, user } from '../../core/api/session.ts';
 import { notify } from '../../core/notices.ts';
 import { Button } from '../../parts/button.tsx';
 import { Form, TextField } from '../../parts/fields.tsx';
@@ -19,6 +19,8 @@ export function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   const change = useAction(async () => {
     await got(api.PUT('/user/currentUser/password', { body: { currentUserPassword: current, newPassword: wanted } }));
     renewBasic(wanted);
+    // What left before with the old credentials goes on with the new ones.
+    loginDone();
     notify(words.changed);
     onDone();
   });
