@@ -1,4 +1,5 @@
 /** What a screen asks the server for: loads when the inputs change, gives up when the screen is left. */
+import { untracked } from '@preact/signals';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, isAborted } from './error.ts';
 
@@ -34,6 +35,16 @@ interface State<T> {
   readonly isLoading: boolean;
 }
 
+interface UnderWay<T> {
+  readonly control: AbortController;
+  readonly answer: Promise<T>;
+}
+
+function begin<T>(load: (signal: AbortSignal) => Promise<T>): UnderWay<T> {
+  const control = new AbortController();
+  return { control, answer: untracked(() => load(control.signal)) };
+}
+
 /** The state before where it says the same: its component need not render again. */
 const unlessSame = <T>(before: State<T>, next: State<T>): State<T> =>
   before.data === next.data && before.error === next.error && before.isLoading === next.isLoading ? before : next;
@@ -48,6 +59,8 @@ export function useLoaded<T>(
 ): Loaded<T> {
   const [state, setState] = useState<State<T>>({ data: undefined, error: undefined, isLoading: load !== undefined });
   const [round, setRound] = useState(0);
+  // While the screen renders for the first time the server works already.
+  const [ahead] = useState(() => ({ current: load === undefined ? undefined : begin(load) }));
   const latest = useRef(load);
   latest.current = load;
   const isOf = (known: readonly unknown[] | undefined): boolean =>
@@ -67,7 +80,8 @@ export function useLoaded<T>(
       setState((before) => unlessSame(before, { data: undefined, error: undefined, isLoading: false }));
       return undefined;
     }
-    const control = new AbortController();
+    const { control, answer: awaited } = ahead.current ?? begin(latest.current);
+    ahead.current = undefined;
     known.beganMs = Date.now();
     // What is shown stays while it is asked for again, with the error above it.
     const isSame = isOf(known.inputs);
@@ -81,7 +95,7 @@ export function useLoaded<T>(
       if (known.isAgain || patches.current.length > PATCHES_MAX) setRound((before) => before + 1);
       return true;
     };
-    latest.current(control.signal).then(
+    awaited.then(
       (answer) => {
         if (!end()) return;
         known.inputs = inputs;
@@ -113,12 +127,15 @@ export function useLoaded<T>(
 }
 
 /**
- * Whether the page has shown what is there: what comes second is asked for behind that paint, and does not hold it up.
+ * Whether the page has shown what is there: what comes second is asked for behind that paint and behind what the person
+ * has pressed meanwhile.
  */
 export function useShown(isThere: boolean): boolean {
   const [isShown, setShown] = useState(false);
   useEffect(() => {
-    if (isThere) setShown(true);
+    if (!isThere) return undefined;
+    const timer = setTimeout(() => setShown(true));
+    return () => clearTimeout(timer);
   }, [isThere]);
   return isShown && isThere;
 }

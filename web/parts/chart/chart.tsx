@@ -47,11 +47,12 @@ interface ReadoutProps {
   readonly series: readonly ChartSeries[];
   readonly unit: string;
   readonly cursor: Signal<number | undefined>;
-  readonly rangeMs: number;
+  /** Another one tells that the points have changed. */
+  readonly span: Span;
 }
 
 /** Name, value under the cursor or last value, and range of each series. */
-function Readout({ series, unit, cursor, rangeMs }: ReadoutProps) {
+function Readout({ series, unit, cursor, span }: ReadoutProps) {
   const words = chartWords();
   const ms = cursor.value;
   return (
@@ -69,7 +70,7 @@ function Readout({ series, unit, cursor, rangeMs }: ReadoutProps) {
       <tbody>
         {series.map(({ key, name, style, data }) => {
           const index = ms === undefined ? data.times.length - 1 : nearest(data.times, ms);
-          const isNear = ms === undefined || Math.abs(data.times[index] - ms) <= rangeMs * NEAR_PART;
+          const isNear = ms === undefined || Math.abs(data.times[index] - ms) <= (span.toMs - span.fromMs) * NEAR_PART;
           const range = rangeOf(data);
           return (
             <tr key={key}>
@@ -90,10 +91,18 @@ function Readout({ series, unit, cursor, rangeMs }: ReadoutProps) {
   );
 }
 
-/** Width of the box in CSS pixels, 0 for the first rendering: the next one comes before the paint. */
-export function useWidth<T extends HTMLElement>(): readonly [RefObject<T | null>, number] {
+/** Width that the page has for its content, before what it will show is there; 0 before the page is. */
+export function pageWidth(): number {
+  const page = document.getElementById('content');
+  if (page === null) return 0;
+  const { paddingLeft, paddingRight } = getComputedStyle(page);
+  return Math.floor(page.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
+}
+
+/** Width of the box in CSS pixels, `first` for the first rendering: the next one comes before the paint. */
+export function useWidth<T extends HTMLElement>(first = () => 0): readonly [RefObject<T | null>, number] {
   const box = useRef<T>(null);
-  const [width, setWidth] = useState(0);
+  const [width, setWidth] = useState(first);
   useLayoutEffect(() => {
     if (box.current === null) return undefined;
     setWidth(Math.floor(box.current.getBoundingClientRect().width));
@@ -232,7 +241,7 @@ export function Chart(props: ChartProps) {
         {rows[0].length === 0 && <p class="chart-empty muted">{words.noValues}</p>}
       </div>
       <AlarmMarks alarms={alarms} fromMs={fromMs} toMs={toMs} area={area} />
-      <Readout series={series} unit={unit} cursor={cursor} rangeMs={toMs - fromMs} />
+      <Readout series={series} unit={unit} cursor={cursor} span={span} />
       <p class="visually-hidden" id={`${id}-keys`}>
         {words.keys}
       </p>

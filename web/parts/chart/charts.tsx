@@ -2,7 +2,7 @@
  * Series as charts: one for each unit, small multiples where a chart would have more than six lines; or as tables of
  * the same values.
  */
-import { useId } from 'preact/hooks';
+import { useId, useMemo } from 'preact/hooks';
 import type { SeriesRef } from '../../core/server/series.ts';
 import { seriesKey } from '../../core/server/series.ts';
 import { intervalMs } from '../../core/time/intervals.ts';
@@ -46,15 +46,19 @@ const NO_ALARMS: readonly ChartAlarm[] = [];
 
 export function Charts({ view, refs, nameOf, interval, isTable, alarms = NO_ALARMS, onZoom }: ChartsProps) {
   const syncKey = useId();
+  const { data } = view.loaded;
+  // The same while points and names are the same: a chart draws all anew for others.
+  const groups = useMemo(() => {
+    const all = refs.flatMap((ref, style): ChartSeries[] => {
+      const key = seriesKey(ref);
+      const points = data?.points.get(key);
+      return points === undefined ? [] : [{ key, name: nameOf(ref), data: points, style }];
+    });
+    return groupsOf(all);
+  }, [data, refs, refs.map(nameOf).join('\n')]);
   return (
     <With loaded={view.loaded}>
-      {({ points: read, failed }) => {
-        const all = refs.flatMap((ref, style): ChartSeries[] => {
-          const key = seriesKey(ref);
-          const points = read.get(key);
-          return points === undefined ? [] : [{ key, name: nameOf(ref), data: points, style }];
-        });
-        const groups = groupsOf(all);
+      {({ failed }) => {
         const height = groups.length > LINES_MAX ? SMALL_HEIGHT : groups.length === 1 ? SINGLE_HEIGHT : CHART_HEIGHT;
         return (
           <div class={groups.length > LINES_MAX ? 'charts charts-small' : 'charts'}>

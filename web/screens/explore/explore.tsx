@@ -14,7 +14,7 @@ import { common } from '../../core/text/common.ts';
 import { intervalFor } from '../../core/time/intervals.ts';
 import { absoluteRange, rangeQuery, resolveTime } from '../../core/time/range.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { Swatch, useWidth } from '../../parts/chart/chart.tsx';
+import { Swatch, pageWidth, useWidth } from '../../parts/chart/chart.tsx';
 import { Charts } from '../../parts/chart/charts.tsx';
 import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
@@ -81,7 +81,7 @@ export default function Explore() {
   const words = exploreWords();
   const [state, set] = useExploreState();
   const [device, setDevice] = useState<ManagedObject>();
-  const [box, width] = useWidth<HTMLDivElement>();
+  const [box, width] = useWidth<HTMLDivElement>(pageWidth);
   const { from, to, agg, table } = state;
   const refs = useMemo(() => seriesOf(state.s).slice(0, SERIES_MAX), [state.s]);
   const range = useMemo(() => ({ from, to }), [from, to]);

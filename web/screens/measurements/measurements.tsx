@@ -18,7 +18,7 @@ import { flagParameter, listParameter, textParameter, useUrlState, writeState } 
 import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { Charts } from '../../parts/chart/charts.tsx';
-import { useWidth } from '../../parts/chart/chart.tsx';
+import { pageWidth, useWidth } from '../../parts/chart/chart.tsx';
 import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
 import { useAlarms } from '../../parts/chart/use-alarms.ts';
@@ -56,7 +56,7 @@ interface ContentProps {
 function Content({ device, supported }: ContentProps) {
   const words = measurementWords();
   const [state, set] = useUrlState(SHAPE);
-  const [box, width] = useWidth<HTMLDivElement>();
+  const [box, width] = useWidth<HTMLDivElement>(pageWidth);
   const { from, to, agg, table } = state;
   const range = useMemo(() => ({ from, to }), [from, to]);
   const chosen = state.series.length > 0 ? state.series : supported.slice(0, FIRST_SHOWN);
