@@ -17,6 +17,7 @@ import { keyboardWalk } from './screens/keyboard.ts';
 import { loginScreens } from './screens/login.ts';
 import { trafficScreens } from './screens/traffic.ts';
 import { templateScreens } from './screens/templates.ts';
+import { refusedScreens } from './screens/refused.ts';
 import { scoringScreens } from './screens/scoring.ts';
 
 const AREAS: readonly (readonly [name: string, tests: (t: Test, console: ConsoleBrowser) => Promise<void>])[] = [
@@ -30,6 +31,7 @@ const AREAS: readonly (readonly [name: string, tests: (t: Test, console: Console
   ['keyboard', keyboardWalk],
   ['scoring', scoringScreens],
   ['every screen', everyScreen],
+  ['every screen, refused', refusedScreens],
   // Last: the language that it keeps with the user would be that of all pages.
   ['account', accountScreens],
 ];

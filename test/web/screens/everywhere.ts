@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { rounds } from '../../helpers/rounds.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
-import { galleryScript, showGallery } from '../helpers/gallery.ts';
+import { compareLooks, galleryScript, showGallery } from '../helpers/gallery.ts';
 
 const GALLERY = '/gallery';
 /** Rules whose outcome depends on theme and width. */
@@ -38,6 +38,14 @@ async function routeRows(): Promise<readonly RouteRow[]> {
   return ROUTES;
 }
 
+/** The path of every row of the route table. @param device stands in the place of one. */
+export async function pathsOf(device: string): Promise<readonly string[]> {
+  const valueOf = (value: string): string => (value === 'device' ? device : value);
+  return (await routeRows()).map(({ path, example = {} }) =>
+    path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(valueOf(example[name] ?? ''))),
+  );
+}
+
 export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<void> {
   const { rest } = console.server;
   const device = await rest.createDevice('Everywhere', { type: 'pump', c8y_SupportedOperations: ['c8y_Restart'] });
@@ -45,10 +53,6 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
   const time = new Date().toISOString();
   await rest.create('/alarm/alarms', { source, time, type: 'c8y_Hot', text: 'Hot', severity: 'MAJOR' });
   await rest.create('/event/events', { source, time, type: 'c8y_Door', text: 'Door opened' });
-  const valueOf = (value: string): string => (value === 'device' ? device : value);
-  const paths = (await routeRows()).map(({ path, example = {} }) =>
-    path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(valueOf(example[name] ?? ''))),
-  );
   const light = await console.page(t);
   const small = await console.page(t, { scheme: 'dark', width: 360, language: 'pseudo' });
   const begins = Math.floor(Math.random() * 2);
@@ -58,7 +62,7 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
     await console.open(page, path);
     if (path === GALLERY) await showGallery(page, gallery);
   };
-  for (const [index, path] of [...paths, '/no/such/screen'].entries()) {
+  for (const [index, path] of [...(await pathsOf(device)), '/no/such/screen'].entries()) {
     const isLight = (index + begins) % 2 === 0;
     if (isLight || isBoth) {
       await open(light, path);
@@ -70,4 +74,6 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
     t.ok((await sidewaysPixels(small)) <= 0, `${path} does not scroll sideways at 360 px`);
     if (path !== GALLERY) t.same(await untranslated(small), [], `${path} has all texts in every language`);
   }
+  await console.open(light, GALLERY);
+  await compareLooks(t, light, gallery);
 }

@@ -1,6 +1,6 @@
 /** The start page: is the server well, what happened last; without devices it is the way to the first one. */
 import { CircleCheck, CircleX } from 'lucide';
-import { api } from '../../core/api/api.ts';
+import { api, got } from '../../core/api/api.ts';
 import { getJson, pathOf } from '../../core/api/json.ts';
 import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded } from '../../core/api/request.ts';
@@ -52,8 +52,10 @@ interface Health {
 
 /** A server that is not ready answers 503, and says which part. */
 async function readHealth(signal: AbortSignal): Promise<Health> {
-  const { data, error } = await api.GET('/health/ready', { signal });
-  return (data ?? error) as unknown as Health;
+  const answer = await api.GET('/health/ready', { signal });
+  const told = answer.error as Health | undefined;
+  // A 503 of something else, such as a proxy, has no parts.
+  return told?.parts === undefined ? ((await got(Promise.resolve(answer))) as Health) : told;
 }
 
 async function readRecent(path: string, name: string, signal: AbortSignal): Promise<readonly Recent[]> {
