@@ -53,6 +53,8 @@ function Navigation({ routes, path }: Pick<FrameProps, 'routes' | 'path'>) {
                     href={href(entry.path)}
                     aria-current={entry === current ? 'page' : undefined}
                     title={entry.keys}
+                    // What cannot be loaded is loaded again when it is opened, and said then.
+                    onPointerEnter={() => void entry.load().catch(() => undefined)}
                   >
                     {entry.nav && <Icon icon={entry.nav.icon} />}
                     {entry.title()}
