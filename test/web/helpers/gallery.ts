@@ -41,40 +41,34 @@ export async function showGallery(page: Page, script: string): Promise<void> {
  */
 const LOOKS_FILE = join(ROOT, 'test', 'web', 'helpers', 'gallery-looks.txt');
 
-/** A line for each kind of part in the gallery, in the order of their names. */
-const looksOf = (page: Page): Promise<string[]> =>
-  page.evaluate(() => {
-    const lookOf = (element: Element): string => {
-      const style = getComputedStyle(element);
-      const of = (name: string): string => style.getPropertyValue(name).replaceAll(', ', ',');
-      const border = ['top', 'right', 'bottom', 'left'].map((side) => of(`border-${side}-width`));
-      const words = [
-        `${of('font-size')}/${of('line-height')} ${of('font-weight')}`,
-        of('color'),
-        `on ${of('background-color')}`,
-        `padding ${of('padding')}`,
-        ...(border.every((width) => width === '0px') ? [] : [`border ${border.join(' ')} ${of('border-top-color')}`]),
-        ...(of('border-radius') === '0px' ? [] : [`radius ${of('border-radius')}`]),
-        // Of others it depends on where their text breaks.
-        ...(element.matches('button, .badge, input, select')
-          ? [`high ${Math.round(element.getBoundingClientRect().height)}`]
-          : []),
-      ];
-      return words.join(', ');
-    };
-    const states = ['disabled', 'aria-disabled', 'aria-selected', 'aria-invalid', 'data-state', 'type'];
-    const lines = [...document.querySelectorAll('main [class]:not(svg, svg *), main input, main select')].map(
-      (element) => {
-        const told = states.flatMap((name) => {
-          const value = element.getAttribute(name);
-          return value === null ? [] : [`[${name}=${value}]`];
-        });
-        const name = [element.localName, ...[...element.classList].sort()].join('.') + told.join('');
-        return `${name}: ${lookOf(element)}`;
-      },
-    );
-    return [...new Set(lines)].sort();
+/** In the page: a line for each kind of part in the gallery, in the order of their names. */
+const LOOKS = `(() => {
+  const lookOf = (element) => {
+    const style = getComputedStyle(element);
+    const of = (name) => style.getPropertyValue(name).replaceAll(', ', ',');
+    const border = ['top', 'right', 'bottom', 'left'].map((side) => of('border-' + side + '-width'));
+    const words = [
+      of('font-size') + '/' + of('line-height') + ' ' + of('font-weight'),
+      of('color'),
+      'on ' + of('background-color'),
+      'padding ' + of('padding'),
+    ];
+    if (border.some((width) => width !== '0px')) words.push('border ' + border.join(' ') + ' ' + of('border-top-color'));
+    if (of('border-radius') !== '0px') words.push('radius ' + of('border-radius'));
+    // Of others it depends on where their text breaks.
+    if (element.matches('button, .badge, input, select'))
+      words.push('high ' + Math.round(element.getBoundingClientRect().height));
+    return words.join(', ');
+  };
+  const states = ['disabled', 'aria-disabled', 'aria-selected', 'aria-invalid', 'data-state', 'type'];
+  const lines = [...document.querySelectorAll('main [class]:not(svg, svg *), main input, main select')].map((element) => {
+    const told = states.filter((name) => element.hasAttribute(name))
+      .map((name) => '[' + name + '=' + element.getAttribute(name) + ']');
+    const name = [element.localName, ...[...element.classList].sort()].join('.') + told.join('');
+    return name + ': ' + lookOf(element);
   });
+  return [...new Set(lines)].sort();
+})()`;
 
 /** Compares parts in both themes with what is stored; `MILLRACE_GALLERY=write` stores how they look now. */
 export async function compareLooks(t: Test, page: Page, script: string): Promise<void> {
@@ -82,7 +76,7 @@ export async function compareLooks(t: Test, page: Page, script: string): Promise
   const looks: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    looks.push(`# ${colorScheme}`, ...(await looksOf(page)));
+    looks.push(`# ${colorScheme}`, ...(await page.evaluate<string[]>(LOOKS)));
   }
   if (process.env['MILLRACE_GALLERY'] === 'write') writeFileSync(LOOKS_FILE, `${looks.join('\n')}\n`);
   const stored = readFileSync(LOOKS_FILE, 'utf8').trimEnd().split('\n');

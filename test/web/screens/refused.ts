@@ -17,42 +17,56 @@ const MESSAGE = 'Refused by the test';
 const TELLS_LATER = ['/devices/new'];
 const UNFINISHED = /This screen has failed|Loading …/;
 
-/** Answers requests of the page, but those without which no page begins, as `data-answer` of the document says. */
-const refuse = (page: Page): Promise<unknown> =>
-  page.addInitScript((message) => {
-    const send = globalThis.fetch;
-    globalThis.fetch = async (input, init) => {
-      const { pathname } = new URL(input instanceof Request ? input.url : String(input), location.href);
-      if (/^\/console\/|\/(?:currentUser|currentTenant|openapi\.json)$/.test(pathname)) return send(input, init);
-      const { dataset } = document.documentElement;
-      dataset['refused'] = pathname;
-      const status = Number(dataset['answer'] ?? 503);
-      return new Response(JSON.stringify({ error: 'general/test', message }), { status });
-    };
-  }, MESSAGE);
+/**
+ * In the page: answers its requests, but those without which no page begins, as `data-answer` of the document says, and
+ * notes the last one.
+ */
+const REFUSING = `
+const send = globalThis.fetch;
+globalThis.fetch = async (input, init) => {
+  const { pathname } = new URL(input instanceof Request ? input.url : String(input), location.href);
+  if (/^\\/console\\/|\\/(?:currentUser|currentTenant|openapi\\.json)$/.test(pathname)) return send(input, init);
+  const { dataset } = document.documentElement;
+  dataset.refused = pathname;
+  const body = { error: 'general/test', message: ${JSON.stringify(MESSAGE)} };
+  return new Response(JSON.stringify(body), { status: Number(dataset.answer ?? 503) });
+};`;
 
 /** Follows a link to the path, for requests that are answered so. */
 const follow = (page: Page, path: string, answer: number | undefined): Promise<void> =>
-  page.evaluate(
-    ([href, status]) => {
-      const { dataset } = document.documentElement;
-      delete dataset['refused'];
-      if (status !== undefined) dataset['answer'] = String(status);
+  page.evaluate(`
+    delete document.documentElement.dataset.refused;
+    ${answer === undefined ? '' : `document.documentElement.dataset.answer = '${answer}';`}
+    (() => {
       const link = document.createElement('a');
-      link.href = href;
+      link.href = ${JSON.stringify(`/console${path}`)};
       document.body.append(link);
       link.click();
       link.remove();
-    },
-    [`/console${path}`, answer] as const,
-  );
+    })()`);
+
+interface Told {
+  readonly text: string;
+  readonly asked?: string;
+  readonly isHere: boolean;
+}
+
+const told = (page: Page, path: string): Promise<Told> =>
+  page.evaluate<Told>(`(() => {
+    const main = document.querySelector('main');
+    return {
+      text: main?.textContent ?? '',
+      asked: document.documentElement.dataset.refused,
+      isHere: location.pathname === ${JSON.stringify(`/console${path}`)} && main?.querySelector('h1') !== null,
+    };
+  })()`);
 
 export async function refusedScreens(t: Test, console: ConsoleBrowser): Promise<void> {
   const { rest } = console.server;
   const device = await rest.createDevice('Refused', { c8y_SupportedOperations: ['c8y_Restart'] });
   await rest.create(`/user/${TENANT}/users`, { userName: 'roleless', password: PASSWORD });
   const refused = await console.page(t);
-  await refuse(refused);
+  await refused.addInitScript({ content: REFUSING });
   await refused.goto(console.url('/'));
   await refused.getByText(MESSAGE).first().waitFor();
   const roleless = await console.page(t, { isLoggedOut: true });
@@ -68,25 +82,16 @@ export async function refusedScreens(t: Test, console: ConsoleBrowser): Promise<
   ];
   const begins = Math.floor(Math.random() * ways.length);
   const isAll = rounds(1, 2) === 2;
-  for (const [index, path] of await pathsOf(device).entries())
+  for (const [index, path] of (await pathsOf(device)).entries())
     for (const [number, { name, page, answer }] of ways.entries()) {
       if (!isAll && (index + begins) % ways.length !== number) continue;
       await follow(page, path, answer);
-      const told = async (): Promise<{ text: string; asked: string | undefined; isHere: boolean }> =>
-        page.evaluate((wanted) => {
-          const main = document.querySelector('main');
-          return {
-            text: main?.textContent ?? '',
-            asked: document.documentElement.dataset['refused'],
-            isHere: location.pathname === wanted && main?.querySelector('h1') !== null,
-          };
-        }, `/console${path}`);
       const isSilent = TELLS_LATER.includes(path);
       await console.settle(page);
       await until(`${path} with ${name} says what it has`, async () => {
-        const { text, asked, isHere } = await told();
+        const { text, asked, isHere } = await told(page, path);
         return isHere && !UNFINISHED.test(text) && (isSilent || asked === undefined || text.includes(MESSAGE));
-      }).catch(async (error: unknown) => t.fail(`${String(error)}: ${JSON.stringify(await told())}`));
+      }).catch(async (error: unknown) => t.fail(`${String(error)}: ${JSON.stringify(await told(page, path))}`));
       t.same(console.takeFaults(), [], `${path} with ${name} has no errors`);
     }
 }
