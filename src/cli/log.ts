@@ -23,11 +23,15 @@ export interface ProcessLog {
   readonly log: Log;
   /** Writes what is buffered, synchronously: before the process ends. */
   flush(): void;
+  /** The terminal is closed: what is buffered is not written. */
+  lose(): void;
+  readonly isLost: boolean;
 }
 
 /** @param format `auto`: for people when standard error is a terminal, else JSON. */
 export function createLog(options: { level: string; format: 'auto' | 'json' | 'pretty' }): ProcessLog {
   const destination = pino.destination({ fd: 2, sync: false, maxLength: BUFFER_MAX_BYTES });
+  let isLost = false;
   // A closed standard error must not end the server.
   destination.on('error', () => undefined);
   const pretty = options.format === 'pretty' || (options.format === 'auto' && process.stderr.isTTY === true);
@@ -39,7 +43,15 @@ export function createLog(options: { level: string; format: 'auto' | 'json' | 'p
   const log = pino(settings, stream);
   return {
     log,
+    lose: () => {
+      isLost = true;
+    },
+    get isLost() {
+      return isLost;
+    },
     flush: () => {
+      // sonic-boom tries for ever to write what a closed terminal does not take.
+      if (isLost) return;
       try {
         destination.flushSync();
       } catch {

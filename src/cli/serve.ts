@@ -46,7 +46,9 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
   );
   try {
     const start = startServer ?? (await import('../server/start.ts')).startServer;
-    return await runUntilStopped(start, config, log, stopSignal);
+    const code = await runUntilStopped(start, config, log, stopSignal);
+    if (processLog.isLost) endByHangUp();
+    return code;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const line = `${oneLine(message)}${code === 'ERR_DLOPEN_FAILED' ? `; ${NATIVE_REMEDY}` : ''}`;
@@ -63,6 +65,12 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
   } finally {
     processLog.flush();
   }
+}
+
+/** As a process ends that does not handle SIGHUP: at its exit Node would abort, for the terminal cannot be reset. */
+function endByHangUp(): void {
+  process.removeAllListeners('SIGHUP');
+  process.kill(process.pid, 'SIGHUP');
 }
 
 const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');
@@ -174,6 +182,7 @@ function waitForSignal(processLog: ProcessLog): Promise<string> {
     process.on('SIGHUP', () => {
       if (isInTerminal && !hasTerminal()) {
         // Closing a terminal signals a process more than once.
+        processLog.lose();
         if (first === undefined) onSignal('SIGHUP');
         return;
       }

@@ -2,6 +2,7 @@
  * The command line as a process: usage errors, help, and `serve`'s screen and signals with a stand-in for the server.
  */
 import { execFileSync } from 'node:child_process';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -127,9 +128,13 @@ function standIn(t: Tap, stopMs: number, flags: Record<string, string> = {}): st
     script,
     `
     import { loadConfig } from ${module('config/config.js')};
+    import { writeFileSync } from 'node:fs';
     import { serve } from ${module('cli/serve.js')};
     setInterval(() => {}, 1000);
-    const stop = () => ${stopMs < 0 ? 'new Promise(() => {})' : `new Promise((done) => setTimeout(done, ${stopMs}))`};
+    const stop = async () => {
+      await ${stopMs < 0 ? 'new Promise(() => {})' : `new Promise((done) => setTimeout(done, ${stopMs}))`};
+      writeFileSync(import.meta.filename + '.stopped', '');
+    };
     const server = async () => {
       if (process.env.FAIL_START) throw new Error('the port is taken');
       if (process.env.FAIL_LATER) setTimeout(() => { throw new Error('nobody caught this'); }, 50);
@@ -205,7 +210,7 @@ t.test('the SIGINT that npm start repeats is no second signal, a third one is', 
   t.equal((await running.ended).code, 1);
 });
 
-/** Runs a command in a terminal of its own, closes that when the word is shown, and prints the exit code. */
+/** Runs a command in a terminal of its own, closes that when the word is shown, and prints the signal that ended it. */
 const CLOSED_TERMINAL = `
 import os, pty, sys
 pid, terminal = pty.fork()
@@ -213,11 +218,14 @@ if pid == 0: os.execv(sys.argv[2], sys.argv[2:])
 seen = b''
 while sys.argv[1].encode() not in seen: seen += os.read(terminal, 4096)
 os.close(terminal)
-print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
+print(os.WTERMSIG(os.waitpid(pid, 0)[1]))`;
 
 t.test('a terminal that closes stops the server in order', { skip: missing('python3') }, (t) => {
-  const command = [process.execPath, standIn(t, 100, { 'log-format': 'json' })];
-  t.equal(execFileSync('python3', ['-c', CLOSED_TERMINAL, 'curl', ...command], { encoding: 'utf8' }), '0\n');
+  const script = standIn(t, 100);
+  const command = ['-c', CLOSED_TERMINAL, 'curl', process.execPath, script];
+  const signal = execFileSync('python3', command, { encoding: 'utf8', timeout: 60_000 });
+  t.equal(signal, `${constants.signals.SIGHUP}\n`);
+  t.ok(existsSync(`${script}.stopped`));
   t.end();
 });
 

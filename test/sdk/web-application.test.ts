@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-import type { Page } from 'playwright-core';
+import type { Page, Response } from 'playwright-core';
 import t from 'tap';
 import { PASSWORD, TENANT, startServer } from '../helpers/running/server.ts';
 import { missing } from '../helpers/tools.ts';
@@ -126,7 +126,11 @@ t.test('an application of the web SDK', { skip }, async (t) => {
   await t.test('makes an operation, and follows what the device says of it', async (t) => {
     await openTab('Shell');
     await content.locator('textarea').fill('get uptime');
+    const isMade = (response: Response): boolean =>
+      response.request().method() === 'POST' && response.url().includes('/devicecontrol/operations');
+    const made = page.waitForResponse(isMade);
     await content.getByRole('button', { name: 'Execute', exact: true }).click();
+    t.equal((await made).status(), 201);
     await says('PENDING');
     const { operations } = await rest.read(`/devicecontrol/operations?deviceId=${device}`);
     t.match(operations, [{ status: 'PENDING', c8y_Command: { text: 'get uptime' } }]);
