@@ -37,6 +37,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'cp -r examples/web-application ~/fleet && cd ~/fleet': 'test/sdk does it: 750 MB of packages',
   "npx ng deploy --url http://localhost:8080 --tenant t1 --user admin --password '<password>' --zip-path dist/fleet.zip":
     'test/sdk does it',
+  'npm start -- --smtp smtp://mailer:secret@mail.example.com:587 --mail-from platform@example.com --base-url https://platform.example.com':
+    'no mail server',
 };
 
 /** The terminal in which the server runs; it goes on to the next page. */
