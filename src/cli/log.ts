@@ -61,6 +61,10 @@ export function createLog(options: { level: string; format: 'auto' | 'json' | 'p
   };
 }
 
+/** JSON without control characters: names that strangers choose are in the log, and a terminal obeys some. */
+const quoted = (value: unknown): string =>
+  JSON.stringify(value).replace(/\p{Cc}/gu, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 /**
  * One JSON entry of pino as a line for people: `12:00:00.123 info  message  key=value`; a stack follows on its own
  * lines.
@@ -80,7 +84,7 @@ export function prettyLine(json: string, colours: boolean): string {
     if (OWN_FIELDS.has(key)) continue;
     if (key === 'err' && typeof value === 'object' && value !== null)
       stack = `\n${String(Reflect.get(value, 'stack') ?? '')}`;
-    else fields.push(`${key}=${typeof value === 'string' && !/[\s"=]/.test(value) ? value : JSON.stringify(value)}`);
+    else fields.push(`${key}=${typeof value === 'string' && !/[\s"=\p{Cc}]/u.test(value) ? value : quoted(value)}`);
   }
   const level = colours ? `${colour}${name}\x1b[0m` : name;
   const tail = fields.length === 0 ? '' : colours ? `  \x1b[2m${fields.join(' ')}\x1b[0m` : `  ${fields.join(' ')}`;

@@ -291,4 +291,6 @@ t.test('pretty log lines', async (t) => {
   const line = prettyLine('{"level":40,"time":"2026-11-21T10:00:00.000Z","msg":"slow","shard":3,"path":"a b"}', false);
   t.match(line, /^\d\d:\d\d:\d\d warn {2}slow {2}shard=3 path="a b"\n$/);
   t.equal(prettyLine('no JSON', false), 'no JSON');
+  const named = JSON.stringify({ level: 40, time: 0, msg: 'refused', user: '\x1b[2J', device: '\x9b2J' });
+  t.match(prettyLine(named, false), /user="\\u001b\[2J" device="\\u009b2J"\n$/, 'a terminal obeys no name');
 });

@@ -17,6 +17,8 @@ import { isTopicNameText } from '../wire/topic.ts';
 import { isWellFormed } from '../wire/well-formed.ts';
 import { Will } from '../sessions/will.ts';
 
+/** Of the name in the log; no user has a longer one. */
+const USER_NAME_SHOWN_MAX = 254;
 /** How often credentials are checked whose user changes each time meanwhile. */
 const CHECKS_MAX = 3;
 /** Receive Maximum when CONNECT has none [MQTT-3.1.2.11.3]. */
@@ -75,7 +77,7 @@ function applyConnect(connection: Connection, packet: IConnectPacket): void {
   const { will, properties } = packet;
   connection.protocolVersion = packet.protocolVersion as 3 | 4 | 5;
   connection.clientId = packet.clientId;
-  connection.claimedUser = packet.username;
+  connection.claimedUser = packet.username?.slice(0, USER_NAME_SHOWN_MAX);
   connection.keepAliveSeconds = packet.keepalive ?? 0;
   connection.clientPacketBytesMax = properties?.maximumPacketSize ?? Infinity;
   connection.inFlightMax = Math.min(limits.inFlightMessages, properties?.receiveMaximum ?? RECEIVE_MAXIMUM_DEFAULT);
@@ -190,6 +192,7 @@ function identify(
       return refuse(connection, REASON.SERVER_UNAVAILABLE, 'the user is being changed');
     }
     connection.principal = identity.principal;
+    connection.claimedUser = undefined;
     leaving.delete(connection);
     context.known(connection);
     return identity;

@@ -42,7 +42,10 @@ interface UnderWay<T> {
 
 function begin<T>(load: (signal: AbortSignal) => Promise<T>): UnderWay<T> {
   const control = new AbortController();
-  return { control, answer: untracked(() => load(control.signal)) };
+  const answer = untracked(() => load(control.signal));
+  // A screen that is gone before it was shown asks for no answer; all others see how it ends.
+  answer.catch(() => undefined);
+  return { control, answer };
 }
 
 /** The state before where it says the same: its component need not render again. */
