@@ -146,6 +146,8 @@ t.test('an application of the web SDK', { skip }, async (t) => {
     await content.getByText('Add firmware').click();
     const form = page.locator('.modal-content');
     await form.getByPlaceholder('Select or enter').fill('pump-os');
+    // Half a second after the last key the dialog looks for the name, and empties the description.
+    await page.getByText('No match found.').waitFor();
     await form.locator('[name=description]').fill('For all pumps');
     await form.locator('[name=version]').fill('2.0');
     await form.locator('input[type=file]').setInputFiles({
