@@ -69,10 +69,15 @@ const PAGE_POLICY = [
   "frame-ancestors 'self'",
 ].join('; ');
 
-/** Of the user, also of one whose cookie came without the header that scripts add; otherwise of the host. */
+/**
+ * Of the user; where tenants have hosts of their own a cookie, which a page of one of them may have set for all, names
+ * nobody, and pages are those of the host's tenant.
+ */
 function tenantAsked(request: ApiRequest): Tenant | undefined {
   const { tenants } = request.platform;
-  const principal = request.principalOfCookie ?? request.principal;
+  // A page's own requests show the header that goes with the cookie; what opens a page does not.
+  const ofCookie = tenants.domainSuffix === undefined ? request.principalOfCookie : undefined;
+  const principal = ofCookie ?? request.principal;
   if (principal.tenant !== '') return tenants.byNumber(principal.tenantNumber);
   return tenantCalled(request) ?? tenants.default;
 }

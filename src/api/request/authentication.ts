@@ -3,10 +3,11 @@
  * the header as it was sent.
  */
 import { isUtf8 } from 'node:buffer';
+import { decodeJwt } from 'jose';
 import { isSameSecret } from '../../accounts/login/tokens.ts';
 import type { Authenticator, LoginPlace, Principal } from '../../model/access/principal.ts';
 import { tenantOfHost } from './login-host.ts';
-import type { Accounts, Platform, Tenants } from './platform.ts';
+import type { Accounts, Platform, TenantInfo, Tenants } from './platform.ts';
 
 /** Headers remembered at once; the oldest is evicted first. A plain map: each request looks one up. */
 const CACHE_SIZE_MAX = 10_000;
@@ -31,22 +32,39 @@ export interface Credentials {
 }
 
 /**
+ * @param tenantCalled of the host; only asked where there are several cookies: a page of another tenant's host may have
+ * set one for all hosts below a common domain, and of those that are not this tenant's none stands before its own.
  * @returns what stands for `Authorization`: that header, or the token of the cookie; '' for a request without
  * credentials.
  */
-export function credentialsText({ authorization, cookie }: Pick<Credentials, 'authorization' | 'cookie'>): string {
+export function credentialsText(
+  { authorization, cookie }: Pick<Credentials, 'authorization' | 'cookie'>,
+  tenantCalled: () => TenantInfo | undefined,
+): string {
   if (authorization !== '' || cookie === '') return authorization;
-  const token = cookieValue(cookie, TOKEN_COOKIE);
+  const tokens = cookieValues(cookie, TOKEN_COOKIE);
+  const id = tokens.length > 1 ? tenantCalled()?.id : undefined;
+  const token = (id === undefined ? undefined : tokens.find((one) => tenantOfToken(one) === id)) ?? tokens[0] ?? '';
   return token === '' ? '' : COOKIE_SCHEME + token;
 }
 
-/** @returns '' when there is none. */
-function cookieValue(cookies: string, name: string): string {
+function cookieValues(cookies: string, name: string): string[] {
+  const found: string[] = [];
   for (const pair of cookies.split(';')) {
     const equals = pair.indexOf('=');
-    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
+    if (equals > 0 && pair.slice(0, equals).trim() === name) found.push(pair.slice(equals + 1).trim());
   }
-  return '';
+  return found;
+}
+
+/** As the token says it: nothing is checked. */
+function tenantOfToken(token: string): unknown {
+  try {
+    return decodeJwt(token)['ten'];
+  } catch {
+    // No token of ours.
+    return undefined;
+  }
 }
 
 /** Whether a request whose token came in a cookie was made by a page of ours: only that can read the other cookie. */
@@ -112,13 +130,13 @@ export class HeaderAuthentication {
     shown: () => SecondFactorPlace = () => ({}),
   ): Principal | undefined | Promise<Principal | undefined> {
     const known = this.known(text);
-    if (known?.session !== undefined) tenantOfHost(this.tenants, host());
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.session === undefined ? known : this.atHost(text, host)(known);
     if (text.length > HEADER_LENGTH_MAX) return undefined;
     const token = /^\s*(?:bearer|cookie)\s+(\S+)\s*$/i.exec(text);
     if (token !== null) {
-      tenantOfHost(this.tenants, host());
-      return this.awaited(text, this.tokens.authenticate(token[1]));
+      const atHost = this.atHost(text, host);
+      const found = this.awaited(text, this.tokens.authenticate(token[1]));
+      return found instanceof Promise ? found.then(atHost) : atHost(found);
     }
     const credentials = parseBasic(text);
     if (credentials === undefined) return undefined;
@@ -134,6 +152,16 @@ export class HeaderAuthentication {
     const tenant = tenantOfHost(this.tenants, called);
     const place = tenant === undefined ? people : { ...people, tenantNumber: tenant.number };
     return this.awaited(key, this.authenticator.authenticate(userName, password, place), place);
+  }
+
+  /**
+   * A cookie counts for no other tenant than that of the host: a page below a common domain may have set it for all
+   * hosts there. @throws PlatformError as `tenantOfHost`.
+   */
+  private atHost(text: string, host: () => string): (found: Principal | undefined) => Principal | undefined {
+    const called = tenantOfHost(this.tenants, host());
+    if (called === undefined || !isCookie(text)) return (found) => found;
+    return (found) => (found?.tenantNumber === called.number ? found : undefined);
   }
 
   private awaited(

@@ -10,7 +10,7 @@ import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from './request.ts';
 import { hostCalled } from '../http/base-url.ts';
-import type { TenantInfo, Tenants } from './platform.ts';
+import type { Platform, TenantInfo, Tenants } from './platform.ts';
 
 /** `<label>.<domain>.<top level>` */
 const SUBDOMAIN_LABELS_MIN = 3;
@@ -77,5 +77,8 @@ const isChosenByTenant = (
  * @returns the tenant of the host that was called. @throws PlatformError 403 when the host begins with the id of a
  * tenant.
  */
-export const tenantCalled = ({ called, platform }: Pick<ApiRequest, 'called' | 'platform'>): TenantInfo | undefined =>
+export const tenantCalled = ({
+  called,
+  platform,
+}: Pick<ApiRequest, 'called'> & { readonly platform: Pick<Platform, 'tenants'> }): TenantInfo | undefined =>
   tenantOfHost(platform.tenants, hostCalled(called));

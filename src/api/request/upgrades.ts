@@ -5,6 +5,7 @@ import type { TrustedProxies } from '../../config/trusted-proxies.ts';
 import { baseUrlOf, calledAs, hostCalled, type CalledAs } from '../http/base-url.ts';
 import type { Upgraded } from '../http/web-socket.ts';
 import { credentialsText, isCookie, mayLogIn, type HeaderAuthentication } from './authentication.ts';
+import { tenantCalled } from './login-host.ts';
 import type { TenantCors } from './cors.ts';
 import { CROSS_SITE_LIMIT, isOfOtherOrigin, ownHosts } from './cross-site.ts';
 import type { Platform } from './platform.ts';
@@ -16,13 +17,13 @@ export interface Opener {
 }
 
 export class Upgrades {
-  readonly #platform: Pick<Platform, 'config' | 'refusals' | 'basicRestrictions'>;
+  readonly #platform: Pick<Platform, 'config' | 'refusals' | 'basicRestrictions' | 'tenants'>;
   readonly #authentication: HeaderAuthentication;
   readonly #cors: TenantCors;
   readonly #proxies: TrustedProxies;
 
   constructor(
-    platform: Pick<Platform, 'config' | 'refusals' | 'basicRestrictions'>,
+    platform: Pick<Platform, 'config' | 'refusals' | 'basicRestrictions' | 'tenants'>,
     parts: {
       readonly authentication: HeaderAuthentication;
       readonly cors: TenantCors;
@@ -45,7 +46,8 @@ export class Upgrades {
   identify(channel: Upgraded, caller: LoginCaller): Opener | undefined {
     const header = (name: string): string => channel.head.headers.get(name) ?? '';
     const called = this.#calledBy(channel);
-    const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
+    const sent = { authorization: header('authorization'), cookie: header('cookie') };
+    const credentials = credentialsText(sent, () => tenantCalled({ called, platform: this.#platform }));
     if (credentials === '') return undefined;
     // No page can set a header of an upgrade: the browser has added them by itself. A page of another origin logs in by
     // its messages.

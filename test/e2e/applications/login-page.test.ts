@@ -2,12 +2,13 @@
  * Web applications below /apps/public/ and the page that logs their users in (docs/spec/login.md#page), in a browser:
  * where it leads, wrong passwords, one-time codes and their set-up.
  */
+import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
 import { chromium } from 'playwright-core';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import type { Test } from 'tap';
-import { TENANT, startServer } from '../../helpers/running/server.ts';
+import { Rest, TENANT, startServer } from '../../helpers/running/server.ts';
 import { missing } from '../../helpers/tools.ts';
 import { archiveForm, zipOf } from '../../helpers/zip.ts';
 import type { ZipFiles } from '../../helpers/zip.ts';
@@ -36,7 +37,12 @@ async function deploy(contextPath: string, text: string, version?: object): Prom
   await upload(id, text, version);
   return id;
 }
-async function upload(id: string, content: string | ZipFiles, version?: object): Promise<void> {
+async function upload(
+  id: string,
+  content: string | ZipFiles,
+  version?: object,
+  user = `${TENANT}/admin`,
+): Promise<void> {
   const zip = await zipOf(typeof content === 'string' ? { 'index.html': content } : content);
   const response = await fetch(`${server.url}${APPS}/${id}/${version === undefined ? 'binaries' : 'versions'}`, {
     method: 'POST',
@@ -44,7 +50,10 @@ async function upload(id: string, content: string | ZipFiles, version?: object):
       version === undefined
         ? archiveForm(zip)
         : archiveForm(zip, { applicationVersion: JSON.stringify(version) }, 'applicationBinary'),
-    headers: { authorization: `Basic ${btoa(`${TENANT}/admin:mill-Race-7`)}`, accept: 'application/json' },
+    headers: {
+      authorization: `Basic ${btoa(`${user}:${user.startsWith(TENANT) ? 'mill-Race-7' : PASSWORD}`)}`,
+      accept: 'application/json',
+    },
   });
   if (response.status !== 201) throw new Error(`${response.status} ${await response.text()}`);
 }
@@ -75,6 +84,39 @@ t.test('the same files below /apps/public/, without a login', async (t) => {
   const refused = await rest.post(APPS, { key: 'p', name: 'p', type: 'HOSTED', contextPath: 'public' });
   t.equal(refused.status, 422);
   t.match(refused.json.message, /contextPath has the value public/);
+});
+
+t.test('on hosts of tenants a cookie of another tenant opens none of its pages, and logs nobody in', async (t) => {
+  const admin = { adminName: 'ada', adminEmail: 'ada@example.com', adminPass: PASSWORD };
+  for (const id of ['evil', 'victim'])
+    await management.create('/tenant/tenants', { id, company: id, domain: `${id}-d`, ...admin });
+  const evil = new Rest(server.url, 'evil/ada', PASSWORD);
+  const { id } = await evil.create(APPS, { key: 'trap', name: 'trap', type: 'HOSTED', contextPath: 'trap' });
+  await upload(id, 'trap', undefined, 'evil/ada');
+  const cookieOf = async (user: string): Promise<string> => {
+    const answer = await fetch(`${server.url}/tenant/oauth`, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'PASSWORD', username: user, password: PASSWORD }).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    return answer.headers.getSetCookie().map((one) => one.split(';')[0])[0];
+  };
+  const [foreign, own] = [await cookieOf('evil/ada'), await cookieOf('victim/ada')];
+  const asked = async (host: string, path: string, cookie: string): Promise<number> =>
+    (await fetch(server.url + path, { headers: { 'x-forwarded-host': host, cookie }, redirect: 'manual' })).status;
+  t.equal(await asked('evil-d.example.com', '/apps/trap/', foreign), 200);
+  t.equal(await asked('victim-d.example.com', '/apps/trap/', foreign), 404);
+  t.equal(await asked('victim-d.example.com', '/apps/trap/', `${foreign}; ${own}`), 404);
+  t.equal(await asked('iot.example.com', '/apps/trap/', foreign), 404, 'nor that of the host of no tenant');
+  const userAt = async (host: string, cookie: string): Promise<unknown> => {
+    const xsrf = decodeJwt(own.slice(own.indexOf('=') + 1))['xsrfToken'] as string;
+    const headers = { 'x-forwarded-host': host, cookie, 'x-xsrf-token': xsrf, accept: 'application/json' };
+    const answer = await fetch(`${server.url}/tenant/currentTenant`, { headers });
+    return answer.ok ? ((await answer.json()) as { name: string }).name : answer.status;
+  };
+  t.equal(await userAt('victim-d.example.com', own), 'victim');
+  t.equal(await userAt('victim-d.example.com', `${foreign}; ${own}`), 'victim', 'one that another page has set first');
+  t.equal(await userAt('evil-d.example.com', own), 401, 'at another host');
 });
 
 t.test('branding and translations are read at the start of every application, also where there are none', async (t) => {

@@ -6,6 +6,7 @@ import { BYTES_BEFORE_LOGIN_MAX } from '../../http/body-budget.ts';
 import { XSRF_HEADER, credentialsText, isCookie, isRememberedPassword } from '../authentication.ts';
 import { crossSiteOrigin, isSimpleType, ownHosts } from '../cross-site.ts';
 import { callerAtHead } from '../login-caller.ts';
+import { tenantCalled } from '../login-host.ts';
 import { readBody } from './body.ts';
 import { CONTINUE, type Outcome, type Passage } from './passage.ts';
 
@@ -14,10 +15,10 @@ export function requireCredentials(passage: Passage): Outcome {
   const { exchange, compiled, parts } = passage;
   const access = compiled?.route.access ?? 'user';
   if (access !== 'public')
-    passage.credentials = credentialsText({
-      authorization: exchange.header('authorization'),
-      cookie: exchange.header('cookie'),
-    });
+    passage.credentials = credentialsText(
+      { authorization: exchange.header('authorization'), cookie: exchange.header('cookie') },
+      () => tenantCalled(passage.request),
+    );
   if (passage.request.method !== 'GET') lookForOtherPage(passage);
   if (passage.credentials === '') {
     if (access !== 'public' && access !== 'optional')
