@@ -134,13 +134,6 @@ async function unstored(request: ApiRequest, source: string, members: Members, i
 /** Of lists and counts; changes of many and deletions take no `query`. */
 const QUERY = { query: text("Query language: $filter=(status eq 'ACTIVE') $orderby=severity asc,time.date desc") };
 
-/** @throws PlatformError `general/invalid-parameter`: a query that is passed over would select more. */
-function requireNoQuery({ query }: ApiRequest): void {
-  if (!query.isGiven('query')) return;
-  const limit = 'no value here: it selects in lists and counts only';
-  throw new PlatformError('general/invalid-parameter', { name: 'query', value: query.text('query') ?? '', limit });
-}
-
 /** What the request selects, and the SQL of the order that its query asks for. */
 async function filterOf(request: ApiRequest): Promise<{ filter: HistoryFilter; order: string | undefined }> {
   const filter = alarmFilter(request.tenant, await alarmSelection(request));
@@ -210,7 +203,6 @@ async function put(request: ApiRequest): Promise<Answer> {
  */
 async function putAll(request: ApiRequest): Promise<Answer> {
   const { platform, tenant, principal } = request;
-  requireNoQuery(request);
   if (
     !request.isPrivileged &&
     accessOf(request).grants.length === 0 &&
@@ -289,6 +281,7 @@ export function alarmRoutes(): Route[] {
       access: 'owner',
       roles: ADMIN,
       summary: 'Change the status of all alarms that match',
+      changesAllThatMatch: true,
       headers: APPLICATION_HEADERS,
       query: ALARM_FILTERS,
       body: { schema: schemas.AlarmStatusChange, mediaTypes: ['alarm'], example: { status: 'CLEARED' } },
@@ -305,10 +298,10 @@ export function alarmRoutes(): Route[] {
       access: 'roles',
       roles: ADMIN,
       summary: 'Delete alarms by filters',
+      changesAllThatMatch: true,
       query: ALARM_FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
       handle: (request) => {
-        requireNoQuery(request);
         return deleteData(request, 'alarms', ALARM_FILTERS, 'ROLE_ALARM_ADMIN');
       },
     },

@@ -219,6 +219,7 @@ export function eventRoutes(): Route[] {
       access: 'roles',
       roles: ADMIN,
       summary: 'Delete events by filters',
+      changesAllThatMatch: true,
       query: FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
       handle: removeAll,

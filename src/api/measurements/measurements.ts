@@ -173,6 +173,7 @@ export function measurementRoutes(): Route[] {
       access: 'roles',
       roles: ADMIN,
       summary: 'Delete measurements by filters',
+      changesAllThatMatch: true,
       query: MEASUREMENT_FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
       handle: removeAll,

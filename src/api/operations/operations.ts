@@ -236,6 +236,7 @@ export function operationRoutes(): Route[] {
       access: 'roles',
       roles: ADMIN,
       summary: 'Delete operations by filters',
+      changesAllThatMatch: true,
       query: FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
       handle: remove,

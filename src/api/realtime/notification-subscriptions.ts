@@ -271,6 +271,7 @@ export function notificationSubscriptionRoutes(): Route[] {
       path: PATH,
       ...admin,
       summary: 'Delete the subscriptions of a managed object, or those of the context tenant',
+      changesAllThatMatch: true,
       query: { context, source },
       answers: gone,
       handle: removeSelected,

@@ -92,6 +92,11 @@ export interface RouteRules {
   readonly isForSecondFactor?: boolean;
   /** The last parameter takes all further segments of the path, joined by slashes. */
   readonly takesRest?: boolean;
+  /**
+   * Changes or deletes all that its query selects: a parameter that it does not know, which would select more than is
+   * meant, is refused.
+   */
+  readonly changesAllThatMatch?: boolean;
   /** Its query is that of something else, for instance of a page's own script: every parameter is right. */
   readonly takesAnyQuery?: boolean;
   /**

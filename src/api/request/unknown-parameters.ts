@@ -1,7 +1,9 @@
 /**
  * Query parameters that a route does not know (docs/spec/conventions.md#paths): they are ignored, and the log tells
- * their names. A client that asks for a filter which does not exist gets more than it wants.
+ * their names, for a client that asks for a filter which does not exist gets more than it wants. Where it would change
+ * more, it is refused.
  */
+import { PlatformError } from '../../model/errors.ts';
 import { ANONYMOUS } from '../../model/access/principal.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ApiRequest } from './request.ts';
@@ -24,13 +26,20 @@ export class UnknownParameters {
     this.#count = count;
   }
 
-  /** Of strangers nothing is noted: they could fill the log. */
+  /**
+   * Of strangers nothing is noted: they could fill the log.
+   * @throws PlatformError `general/invalid-parameter` where it would change more than is meant.
+   */
   note({ query, route, principal }: ApiRequest): void {
     if (query.isEmpty || route.takesAnyQuery === true || principal === ANONYMOUS) return;
     const known = route.query ?? {};
     for (const name of query.names) {
       if (Object.hasOwn(known, name) || WITHOUT_MEANING.has(name)) continue;
       this.#count(route.path);
+      if (route.changesAllThatMatch === true) {
+        const limit = `no parameter of this path, which would change more without it; it takes ${Object.keys(known).join(', ')}`;
+        throw new PlatformError('general/invalid-parameter', { name, value: query.text(name) ?? '', limit });
+      }
       this.#logOnce(`${route.method} ${route.path}`, name.slice(0, NAME_LENGTH_MAX), principal.tenant);
     }
   }

@@ -575,3 +575,27 @@ t.test('query parameters that a route does not know: counted, and each named onc
   t.equal(counted.length, 63);
   t.equal(Math.max(...logged.map((line) => (line as { parameter: string }).parameter.length)), 64);
 });
+
+t.test(
+  'what changes all that its query selects refuses a parameter that it does not know, and changes nothing',
+  async (t) => {
+    const api = await startApi(t);
+    for (const [method, path] of [
+      ['DELETE', '/event/events'],
+      ['DELETE', '/measurement/measurements'],
+      ['DELETE', '/alarm/alarms'],
+      ['DELETE', '/devicecontrol/operations'],
+      ['DELETE', '/notification2/subscriptions'],
+      ['PUT', '/alarm/alarms'],
+    ]) {
+      const body = method === 'PUT' ? { body: { status: 'CLEARED' } } : {};
+      const reply = await api.call(method, `${path}?source=9&tpye=y`, body);
+      t.match(
+        reply,
+        { status: 422, json: { message: /tpye.*which would change more without it; it takes .*source/ } },
+        path,
+      );
+    }
+    t.strictSame(api.fake.sent, []);
+  },
+);
