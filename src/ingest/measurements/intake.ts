@@ -111,6 +111,8 @@ export class JsonMeasurementIntake {
     | { readonly sources: Map<number, Promise<unknown>>; readonly rights: Map<number, Promise<readonly string[]>> }
     | undefined;
   #lookedUp: LookedUp | undefined;
+  /** Whether the source that was checked last is the user's own. */
+  #isOwn = false;
   /** Of the body that is being encoded; the source that was told last. */
   #heard: AvailabilityPort['heard'] | undefined;
   #heardSource = 0;
@@ -154,8 +156,8 @@ export class JsonMeasurementIntake {
         const looked: LookedUp = this.#lookedUp ?? { missing: new Set(), rights: new Map() };
         const { sources, rights } = this.#fetching;
         void Promise.all([
-          ...Array.from(sources, async ([source, known]) => {
-            if (!(await known)) looked.missing.add(source);
+          ...Array.from(sources, async ([source, isOwn]) => {
+            if ((await isOwn) === undefined) looked.missing.add(source);
           }),
           ...Array.from(rights, async ([source, may]) => {
             looked.rights.set(source, await may);
@@ -323,15 +325,16 @@ export class JsonMeasurementIntake {
    */
   #checkSource(principal: Principal, source: number): readonly string[] | undefined {
     if (this.#fetching?.sources.has(source)) return undefined;
-    const known = this.#lookedUp?.missing.has(source) ? undefined : this.#sources.find(principal.tenantNumber, source);
-    if (known instanceof Promise) {
-      (this.#fetching ??= newFetching()).sources.set(source, handled(known));
+    const isOwn = this.#lookedUp?.missing.has(source)
+      ? undefined
+      : this.#sources.find(principal.tenantNumber, source, principal.userName);
+    if (isOwn instanceof Promise) {
+      (this.#fetching ??= newFetching()).sources.set(source, handled(isOwn));
       return undefined;
     }
-    if (!known) throw new PlatformError('source/not-found', { area: 'measurement', id: source });
-    return principal.roles.has(ADMIN_ROLE) || known.owner === principal.userName
-      ? undefined
-      : this.#grantedTypes(principal, source);
+    if (isOwn === undefined) throw new PlatformError('source/not-found', { area: 'measurement', id: source });
+    this.#isOwn = isOwn;
+    return principal.roles.has(ADMIN_ROLE) || isOwn ? undefined : this.#grantedTypes(principal, source);
   }
 
   /**
@@ -341,10 +344,7 @@ export class JsonMeasurementIntake {
   #hear(principal: Principal, source: number): void {
     if (this.#heard === undefined || source === this.#heardSource || this.#fetching !== undefined) return;
     this.#heardSource = source;
-    if (!isDeviceUser(principal.userName)) {
-      const known = this.#sources.find(principal.tenantNumber, source);
-      if (known === undefined || known instanceof Promise || known.owner !== principal.userName) return;
-    }
+    if (!this.#isOwn && !isDeviceUser(principal.userName)) return;
     this.#heard(principal.tenantNumber, source, this.#head.receivedAt);
   }
 

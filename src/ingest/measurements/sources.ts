@@ -2,35 +2,47 @@
  * Which managed objects exist and who owns them, remembered by the gateways: a measurement's source is checked before
  * it is journaled.
  */
+import { createHmac, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import { grantsFor, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
 import { ANY } from '../../model/access/inventory-grant.ts';
 import { memberText, stringOf } from '../../model/documents/json-document.ts';
 import type { Principal } from '../../model/access/principal.ts';
+import { upTo } from '../../pacing/lru-bound.ts';
+import { SourceTable, type OwnerMark } from './source-table.ts';
 
-/** Sources remembered, those of the generation before included. */
-const REMEMBERED_MAX = 500_000;
+/**
+ * Slots of each part of a generation: 40 MiB, full with 1.5 million sources. With the generation before it that is
+ * 80 MiB for 3 million.
+ */
+const PART_SLOTS_MAX = 8_192;
+/** Owners and users whose mark is remembered. */
+const MARKS_MAX = 20_000;
 
 /** What a permission has to allow for a measurement. */
 const WRITING = { scope: 'MEASUREMENT', permission: 'ADMIN' } as const;
 
-export interface KnownSource {
-  readonly tenant: number;
-  readonly owner: string;
-}
-
 export class Sources {
   readonly #documents: DocumentReader;
-  #known = new Map<number, KnownSource>();
+  readonly #partSlotsMax: number;
+  #known: SourceTable;
   /** The generation before: used, and read again by the next one who asks after the next call of `age`. */
-  #aged = new Map<number, KnownSource>();
-  /** Shared by the sources of one owner that are read one behind the other. */
-  #last: KnownSource = { tenant: 0, owner: '' };
+  #aged: SourceTable;
+  /** Key of the marks: without it a user cannot search for a name that has the mark of another name. */
+  readonly #secret = randomBytes(32);
+  readonly #marks = new LRUCache<string, OwnerMark>(upTo(MARKS_MAX));
+  #lastName = '';
+  #lastMark: OwnerMark;
   /** Reads under way: one that is forgotten meanwhile is not remembered. */
   readonly #reading = new Set<number>();
 
-  constructor(documents: DocumentReader) {
+  constructor(documents: DocumentReader, partSlotsMax = PART_SLOTS_MAX) {
     this.#documents = documents;
+    this.#partSlotsMax = partSlotsMax;
+    this.#known = new SourceTable(partSlotsMax);
+    this.#aged = new SourceTable(partSlotsMax);
+    this.#lastMark = this.#newMark('');
   }
 
   /** The object was changed or deleted. */
@@ -42,8 +54,8 @@ export class Sources {
 
   /** Changes may have been missed. */
   forgetAll(): void {
-    this.#known.clear();
-    this.#aged.clear();
+    this.age();
+    this.age();
     this.#reading.clear();
   }
 
@@ -53,20 +65,20 @@ export class Sources {
    */
   age(): void {
     this.#aged = this.#known;
-    this.#known = new Map();
+    this.#known = new SourceTable(this.#partSlotsMax);
   }
 
   /**
-   * @returns undefined when the tenant has no such object. Synchronous when remembered or when the store answers at
-   * once.
+   * @returns whether the object is the user's own; undefined when the tenant has no such object. Synchronous when
+   * remembered or when the store answers at once.
    */
-  find(tenant: number, id: number): KnownSource | undefined | Promise<KnownSource | undefined> {
-    const known = this.#known.get(id) ?? (this.#aged.size > 0 ? this.#aged.get(id) : undefined);
-    if (known) return known.tenant === tenant ? known : undefined;
+  find(tenant: number, id: number, userName: string): boolean | undefined | Promise<boolean | undefined> {
+    const table = this.#known.find(id) ? this.#known : this.#aged.find(id) ? this.#aged : undefined;
+    if (table !== undefined) return table.tenant === tenant ? table.isOf(this.#markOf(userName)) : undefined;
     const text = this.#documents.get('managedObject', tenant, String(id));
-    if (!(text instanceof Promise)) return this.#remember(tenant, id, text, true);
+    if (!(text instanceof Promise)) return this.#remember(tenant, id, text, userName, true);
     this.#reading.add(id);
-    return text.then((value) => this.#remember(tenant, id, value, this.#reading.delete(id)));
+    return text.then((value) => this.#remember(tenant, id, value, userName, this.#reading.delete(id)));
   }
 
   /**
@@ -90,13 +102,36 @@ export class Sources {
     return text instanceof Promise ? text.then(decide) : decide(text);
   }
 
-  #remember(tenant: number, id: number, text: string | undefined, isCurrent: boolean): KnownSource | undefined {
+  #remember(
+    tenant: number,
+    id: number,
+    text: string | undefined,
+    userName: string,
+    isCurrent: boolean,
+  ): boolean | undefined {
     if (text === undefined) return undefined;
     const owner = stringOf(memberText(text, 'owner')) ?? '';
-    if (this.#last.tenant !== tenant || this.#last.owner !== owner) this.#last = { tenant, owner };
-    if (!isCurrent) return this.#last;
-    if (this.#known.size >= REMEMBERED_MAX / 2) this.age();
-    this.#known.set(id, this.#last);
-    return this.#last;
+    if (isCurrent) {
+      const mark = this.#markOf(owner);
+      if (!this.#known.set(id, tenant, mark)) {
+        this.age();
+        this.#known.set(id, tenant, mark);
+      }
+    }
+    return owner === userName;
+  }
+
+  /** Devices of one owner are read one behind the other, and the measurements of a body are of one user. */
+  #markOf(name: string): OwnerMark {
+    if (name === this.#lastName) return this.#lastMark;
+    let mark = this.#marks.get(name);
+    if (mark === undefined) this.#marks.set(name, (mark = this.#newMark(name)));
+    this.#lastName = name;
+    return (this.#lastMark = mark);
+  }
+
+  #newMark(name: string): OwnerMark {
+    const digest = createHmac('sha256', this.#secret).update(name).digest();
+    return { high: digest.readUInt32LE(0), low: digest.readUInt32LE(4) };
   }
 }

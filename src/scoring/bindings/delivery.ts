@@ -136,8 +136,8 @@ export class Delivery {
     const all = recordList(Buffer.from(records.buffer, records.byteOffset, records.length));
     const gone = new Set<number>();
     for (const source of all.sources) {
-      const known = sources.find(tenant, source);
-      if ((known instanceof Promise ? await known : known) === undefined) gone.add(source);
+      const found = sources.find(tenant, source, '');
+      if ((found instanceof Promise ? await found : found) === undefined) gone.add(source);
     }
     const list = gone.size === 0 ? all : withoutSources(all, gone);
     let durable = Promise.resolve();

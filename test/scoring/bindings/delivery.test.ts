@@ -30,7 +30,7 @@ function deliveryOf(open: readonly string[] = []) {
   const delivery = new Delivery({
     intake,
     ids: { next: () => (id += 1), nextBeside: () => (id += 1) },
-    sources: { find: (tenant, source) => (source === GONE ? undefined : { tenant, owner: '' }) },
+    sources: { find: (_tenant, source) => (source === GONE ? undefined : false) },
     termOf: () => term.current,
     documents: {
       get: (_collection: string, _tenant: number, key: string) => (open.includes(key) ? '1' : undefined),
