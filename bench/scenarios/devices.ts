@@ -5,6 +5,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HttpClosedJob } from '../generator/job.ts';
+import { generate } from '../generators.ts';
 import { FIRST_OBJECT } from '../lists/data.ts';
 import { fill } from '../lists/fill.ts';
 import { loadRound } from '../load-round.ts';
@@ -46,24 +47,26 @@ async function measured(context: Context, count: number): Promise<void> {
     historyMebibytes: diskMebibytes(join(subject.data, 'clickhouse')),
   };
   const { warmUpMs, measureMs } = context.options;
-  const load = (own: Partial<HttpClosedJob>): Promise<Record<string, number>> =>
-    loadRound(subject, {
-      kind: 'http-closed',
-      target: subject.http,
-      connections: CONNECTIONS,
-      measurementsPerBody: PER_BODY,
-      sources: [],
-      firstTimeMs: Date.now(),
-      stepMs: 1,
-      pids: subject.pids(),
-      warmUpMs,
-      measureMs,
-      ...own,
-    });
+  const job = (own: Partial<HttpClosedJob>): HttpClosedJob => ({
+    kind: 'http-closed',
+    target: subject.http,
+    connections: CONNECTIONS,
+    measurementsPerBody: PER_BODY,
+    sources: [],
+    firstTimeMs: Date.now(),
+    stepMs: 1,
+    pids: subject.pids(),
+    warmUpMs,
+    measureMs,
+    ...own,
+  });
+  const load = (own: Partial<HttpClosedJob>): Promise<Record<string, number>> => loadRound(subject, job(own));
   const sources = Array.from({ length: count }, (_, index) => String(FIRST_OBJECT + index));
   for (let round = 1; round <= context.rounds; round++) {
     context.progress(`devices: ${count}, round ${round}`);
     const few = await load({ sources: sources.slice(0, FEW) });
+    // In a window of some seconds only a part of the devices measures: each has to be known before it.
+    await generate(job({ sources, requests: count / PER_BODY }));
     const all = await load({ sources });
     const objects = await load({ connections: OBJECT_CONNECTIONS, measurementsPerBody: 1, managedObjects: true });
     const after = readUsage(subject.pids());
