@@ -222,8 +222,12 @@ export class ClickHouse {
    * Inserts rows in a text format, with the columns that they name. Without a token nothing is dropped as a repetition.
    * @param format ours, never input: for instance JSONEachRow
    */
-  async insertText(table: string, format: string, text: string, settings: InsertSettings = {}): Promise<void> {
-    await this.#insert(`INSERT INTO ${table} FORMAT ${format}`, Buffer.from(text), settings);
+  async insertText(table: string, format: string, text: string | Buffer, settings: InsertSettings = {}): Promise<void> {
+    await this.#insert(
+      `INSERT INTO ${table} FORMAT ${format}`,
+      typeof text === 'string' ? Buffer.from(text) : text,
+      settings,
+    );
   }
 
   async #insert(query: string, body: Buffer, settings: InsertSettings): Promise<void> {
