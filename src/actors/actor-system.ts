@@ -22,12 +22,9 @@ import { HANDLERS } from './handler-table.ts';
 import { removedSubscriptions } from './handlers/notification-subscription.ts';
 import { Mailbox } from './runtime/mailbox.ts';
 import { forwardedMeasurement, notifyMeasurement } from './runtime/measurement-notice.ts';
+import { outboxEntries } from './runtime/outbox.ts';
 import { documentsOf } from './runtime/prefetch.ts';
 import { NotLoaded, StateView, StoreFailed } from './runtime/state-view.ts';
-
-/** Key prefix of outbox entries in `meta`, see outboxKey. */
-export const OUTBOX_PREFIX = 'rows/';
-export const outboxKey = (lastSeq: number): string => OUTBOX_PREFIX + String(lastSeq).padStart(16, '0');
 
 /**
  * Groups without commands between two saves of the position; on a shard, which may change its owner at any time, fewer.
@@ -476,12 +473,7 @@ export class ActorSystem {
       if (this.#options.shard) group.rows = newestRows(group.rows, group.contexts);
       if (group.rows.length > 0) {
         this.#uncommittedRows.set(group.lastSeq, group.rows);
-        changes.push({
-          collection: 'meta',
-          tenant: 0,
-          id: outboxKey(group.lastSeq),
-          value: JSON.stringify(group.rows),
-        });
+        for (const entry of outboxEntries(group.rows, group.lastSeq)) changes.push(entry);
       }
       this.#options.onDecided?.(group);
       this.#commitsUnderWay += 1;

@@ -1,7 +1,7 @@
 /** The projector's progress in the documents, and the outbox that the actors' commits fill. */
 import type { HistoryRow } from '../ports/stores/history-writer.ts';
 import type { InsertIntent, ProjectorProgress } from '../ingest/projector/progress.ts';
-import { OUTBOX_PREFIX, outboxKey } from './actor-system.ts';
+import { OUTBOX_PREFIX, outboxKey } from './runtime/outbox.ts';
 import type { ActorSystem } from './actor-system.ts';
 import type { DocumentChange, Documents } from '../ports/stores/documents.ts';
 
@@ -42,14 +42,14 @@ export class ProjectorMemory<Intent = InsertIntent> implements ProjectorProgress
 
   async savePosition(position: number): Promise<void> {
     this.#saved = { position };
-    const done = await this.#entries(0, position);
+    const done = await this.#entries(0, position, { idsOnly: true });
     await this.#save(done.map(({ id }) => ({ collection: 'meta', tenant: 0, id, value: undefined })));
   }
 
   async outbox(after: number, through: number): Promise<HistoryRow[]> {
     // First what is not on disk yet: whatever is committed in between is then found twice, not missed.
     const uncommitted = this.#actors.uncommittedRows(after, through);
-    const entries = await this.#entries(after, through, true);
+    const entries = await this.#entries(after, through, { withNext: true });
     const rows = entries
       .flatMap(({ value }) => JSON.parse(value) as HistoryRow[])
       .filter(({ seq }) => seq > after && seq <= through);
@@ -57,14 +57,18 @@ export class ProjectorMemory<Intent = InsertIntent> implements ProjectorProgress
   }
 
   /**
-   * Entries of groups whose last sequence is in (after, through]. @param withNext also the next one: its group may
-   * begin in this range.
+   * Entries whose last sequence is in (after, through]. @param withNext also the next one: its rows may
+   * begin in this range. @param idsOnly an entry has the rows of a whole group, which a deletion need not read.
    */
-  async #entries(after: number, through: number, withNext = false): Promise<{ id: string; value: string }[]> {
+  async #entries(
+    after: number,
+    through: number,
+    { withNext = false, idsOnly = false }: { readonly withNext?: boolean; readonly idsOnly?: boolean },
+  ): Promise<{ id: string; value: string }[]> {
     const found: { id: string; value: string }[] = [];
     const last = outboxKey(through);
     for (let from = outboxKey(after); ; ) {
-      const page = await this.#documents.list('meta', 0, OUTBOX_PREFIX, { after: from, limit: PAGE });
+      const page = await this.#documents.list('meta', 0, OUTBOX_PREFIX, { after: from, limit: PAGE, idsOnly });
       for (const entry of page) {
         if (entry.id <= last || withNext) found.push(entry);
         if (entry.id >= last) return found;

@@ -3,6 +3,7 @@
  * takes, and a read that is begun at each question. No caller waits for any of it.
  */
 import type { DocumentChange, Documents } from '../ports/stores/documents.ts';
+import type { ListOptions } from '../ports/document-reader.ts';
 import type { Collection } from '../model/commands/collections.ts';
 
 /**
@@ -43,7 +44,7 @@ export class WatchedDocuments implements Documents {
     collection: Collection,
     tenant: number,
     prefix: string,
-    options: { after?: string; limit: number },
+    options: ListOptions,
   ): { id: string; value: string }[] | Promise<{ id: string; value: string }[]> {
     return this.#documents.list(collection, tenant, prefix, options);
   }

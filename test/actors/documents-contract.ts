@@ -149,6 +149,11 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
         want.map((id) => ({ id, value: `v${id}` })),
         JSON.stringify([prefix, options]).replace(/[^ -~]/g, '?'),
       );
+      const named = await documents.list('event', 1, prefix, { ...options, idsOnly: true });
+      t.same(
+        named.map(({ id }) => id),
+        want,
+      );
     };
     for (const prefix of ['', '5', '5\n', '5\na\n', '5\na\n1', '6', 'a', '7', 'zz', '\u0000']) {
       for (const after of [

@@ -6,6 +6,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { nextAt } from '../../src/ingest/journal/record-layout.ts';
 import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
+import { outboxEntries, outboxKey } from '../../src/actors/runtime/outbox.ts';
 import { LmdbJournal } from '../../src/store/lmdb/journal.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Sent } from './platform.ts';
@@ -111,6 +112,40 @@ t.test('rows are in the outbox as soon as they are decided, on disk or not', asy
   open();
   await answer;
   t.same(await memory.outbox(0, group.lastAppendedSeq), platform.rows, 'the same from disk');
+});
+
+t.test('rows of a large group are in several entries of the outbox, which no position divides', async (t) => {
+  const rows = Array.from({ length: 400 }, (_, index) => ({
+    table: 'events',
+    // Two of each sequence, and some out of order.
+    seq: 10 + (index >> 1) + (index % 5 === 0 ? 3 : 0),
+    text: `{"row":${index},"text":"${'x'.repeat(500)}"}`,
+  }));
+  const platform = openPlatform(t);
+  const { stored, memory } = platform;
+  const entries = outboxEntries(rows, 300);
+  t.ok(entries.length > 3 && entries.length < 20, `${entries.length} entries`);
+  t.equal(entries.at(-1)?.id, outboxKey(300), 'the last one has the name of the group');
+  await stored.commit([...entries, ...outboxEntries([{ table: 'events', seq: 305, text: '{}' }], 310)], undefined);
+  const texts = (found: readonly { text: string }[]): string[] => found.map(({ text }) => text).sort();
+  for (const [after, through] of [
+    [0, 310],
+    [0, 300],
+    [9, 57],
+    [57, 58],
+    [100, 305],
+    [304, 305],
+    [306, 400],
+  ])
+    t.same(
+      texts(await memory.outbox(after, through)),
+      texts([...rows, { seq: 305, text: '{}' }].filter(({ seq }) => seq > after && seq <= through)),
+      `rows in (${after}, ${through}]`,
+    );
+  await memory.savePosition(57);
+  t.same(texts(await memory.outbox(57, 300)), texts(rows.filter(({ seq }) => seq > 57)), 'those behind it stay');
+  await memory.savePosition(310);
+  t.same(await memory.outbox(0, 400), []);
 });
 
 t.test('follow-ups take effect exactly once, whichever commit the process ends before or after', async (t) => {

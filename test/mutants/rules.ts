@@ -80,7 +80,7 @@ const STORED: ByTest = {
     ['a command that fails does not hold up what is behind it', 'ActorSystem.#handle', always('NotLoaded')],
   ],
   'ingest/projector': [
-    ['rows of actors are in the commit that decides them', 'ActorSystem.#commitFinished', never('outboxKey')],
+    ['rows of actors are in the commit that decides them', 'ActorSystem.#commitFinished', never('outboxEntries')],
     ['the position moves behind the insert', 'Projector.#insertBlock', swapped('#insertAll', 'savePosition')],
     ['an insert that failed is tried again', 'HistoryInsert.attempt', always('isCertain')],
     ['what did not fit into memory is read from the journal', 'Projector.offer', never('#consumedSeq', 3)],

@@ -2,6 +2,7 @@
  * What the actors of a shard read: their own documents from their owner's store, those of others as they are committed.
  */
 import type { DocumentChange, Documents } from '../../ports/stores/documents.ts';
+import type { ListOptions } from '../../ports/document-reader.ts';
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import { actorOfDocument } from '../../model/commands/document-routing.ts';
@@ -42,7 +43,7 @@ export class RoutedDocuments implements Documents {
     return (isOwn ? this.#own : this.#others).getMany(collection, tenant, ids);
   }
 
-  list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }) {
+  list(collection: Collection, tenant: number, prefix: string, options: ListOptions) {
     return (isOfShard(this.#shard, collection, tenant, prefix) ? this.#own : this.#others).list(
       collection,
       tenant,

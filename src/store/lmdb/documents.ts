@@ -4,6 +4,7 @@
 import type { DocumentChange, Documents } from '../../ports/stores/documents.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import { KEY_CONTROLS } from '../../model/documents/key-text.ts';
+import type { ListOptions } from '../../ports/document-reader.ts';
 import type { LmdbEnvironment } from './environment.ts';
 import { KEY_BYTES_MAX } from './environment.ts';
 
@@ -82,20 +83,21 @@ export class LmdbDocuments implements Documents {
     return ids.map((id) => this.get(collection, tenant, id));
   }
 
-  list(
-    collection: Collection,
-    tenant: number,
-    prefix: string,
-    options: { after?: string; limit: number },
-  ): { id: string; value: string }[] {
+  list(collection: Collection, tenant: number, prefix: string, options: ListOptions): { id: string; value: string }[] {
     const base = `${CODES[collection]}${tenant}/`;
     const found: { id: string; value: string }[] = [];
     if (isTooLong(keyOf(collection, tenant, prefix))) return found;
-    const { after } = options;
+    const { after, idsOnly = false } = options;
     const isBehind = after !== undefined && !isTooLong(keyOf(collection, tenant, after)) && inByteOrder(prefix, after);
-    for (const { key, value } of this.#environment.documents.getRange({
-      start: keyOf(collection, tenant, isBehind ? after : prefix),
-    })) {
+    const from = isBehind ? after : prefix;
+    if (idsOnly) {
+      for (const id of this.ids(collection, tenant, prefix, from)) {
+        if (found.length >= options.limit) break;
+        if (id !== after) found.push({ id, value: '' });
+      }
+      return found;
+    }
+    for (const { key, value } of this.#environment.documents.getRange({ start: keyOf(collection, tenant, from) })) {
       // A key of before the escapes of `keyOf` can read back as several.
       if (typeof key !== 'string') continue;
       if (!key.startsWith(base + prefix) || found.length >= options.limit) break;

@@ -4,7 +4,7 @@
  */
 import { shardOf, SHARD_COUNT } from '../../ingest/journal/command-record.ts';
 import type { Collection } from '../../model/commands/collections.ts';
-import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { DocumentReader, ListOptions } from '../../ports/document-reader.ts';
 import { actorOfDocument } from '../../model/commands/document-routing.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { redisProblem } from './connection.ts';
@@ -22,10 +22,6 @@ const FIRST_PAGE_MIN = 8;
 interface Entry {
   readonly id: string;
   readonly value: string;
-}
-interface ListOptions {
-  readonly after?: string;
-  readonly limit: number;
 }
 
 export interface NewDocument {

@@ -8,6 +8,7 @@ import type { DocumentChange } from '../../ports/stores/documents.ts';
 import { Fenced, StateLost } from '../../ports/cluster/documents.ts';
 import type { ShardDocuments } from '../../ports/cluster/documents.ts';
 import type { Collection } from '../../model/commands/collections.ts';
+import type { ListOptions } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
 import { redisProblem } from './connection.ts';
 import type { RedisConnection, RedisScript } from './connection.ts';
@@ -157,7 +158,7 @@ export class RedisDocuments implements ShardDocuments {
     collection: Collection,
     tenant: number,
     prefix: string,
-    options: { after?: string; limit: number },
+    options: ListOptions,
   ): Promise<{ id: string; value: string }[]> {
     const { connection } = this.#options;
     return this.#read(() => listShard({ connection, keys: this.#keys, collection, tenant, prefix, ...options }));
@@ -402,22 +403,22 @@ function append(target: Gathered, commit: Gathered): void {
 }
 
 /** A page of one shard: ids that begin with `prefix`, behind `after`, in byte order. */
-export async function listShard(place: {
-  readonly connection: RedisConnection;
-  readonly keys: ShardKeys;
-  readonly collection: Collection;
-  readonly tenant: number;
-  readonly prefix: string;
-  readonly after?: string;
-  readonly limit: number;
-}): Promise<{ id: string; value: string }[]> {
-  const { connection, keys, collection, tenant, prefix, after, limit } = place;
+export async function listShard(
+  place: {
+    readonly connection: RedisConnection;
+    readonly keys: ShardKeys;
+    readonly collection: Collection;
+    readonly tenant: number;
+    readonly prefix: string;
+  } & ListOptions,
+): Promise<{ id: string; value: string }[]> {
+  const { connection, keys, collection, tenant, prefix, after, limit, idsOnly = false } = place;
   if (limit <= 0) return [];
   const { min, max } = lexBounds(tenant, prefix, after);
   const found = (await connection.run(
     LIST,
     [keys.documents(collection), keys.index(collection)],
-    [min, max, String(limit)],
+    [min, max, String(limit), idsOnly ? 'ids' : ''],
   )) as (string | null)[];
   const start = fieldOf(tenant, '').length;
   const entries: { id: string; value: string }[] = [];

@@ -4,6 +4,7 @@
  * actors.
  */
 import type { DocumentChange, Documents } from '../../ports/stores/documents.ts';
+import type { ListOptions } from '../../ports/document-reader.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import type { RedisConnection } from './connection.ts';
 import { RedisScript } from './connection.ts';
@@ -38,7 +39,7 @@ class Overlay implements Documents {
     collection: Collection,
     tenant: number,
     prefix: string,
-    options: { after?: string; limit: number },
+    options: ListOptions,
   ): Promise<{ id: string; value: string }[]> {
     const found = new Map(
       (await this.#reader.list(collection, tenant, prefix, options)).map(({ id, value }) => [id, value]),

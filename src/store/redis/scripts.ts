@@ -80,10 +80,17 @@ export const COMMIT = new RedisScript(`${CHECK_WRITER}
   redis.call('HSET', KEYS[2], 'commits', ARGV[4])
   return {'OK', ''}`);
 
-/** KEYS documents, index. ARGV min, max, limit. Answers field, value, field, value… in byte order. */
+/** KEYS documents, index. ARGV min, max, limit, `ids` to leave the values empty. Answers field, value, field, value… in byte order. */
 export const LIST = new RedisScript(`
   local fields = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
   local found = {}
+  if ARGV[4] == 'ids' then
+    for index = 1, #fields do
+      found[2 * index - 1] = fields[index]
+      found[2 * index] = ''
+    end
+    return found
+  end
   for at = 1, #fields, ${CHUNK} do
     local to = math.min(at + ${CHUNK - 1}, #fields)
     local values = redis.call('HMGET', KEYS[1], unpack(fields, at, to))
