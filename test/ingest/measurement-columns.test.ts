@@ -207,6 +207,10 @@ t.test('full by rows, by bytes of documents, by distinct texts; one measurement 
   t.ok(documents.isFull);
   documents.clear();
   t.equal(documents.documents.length, 0, 'a large buffer is given back');
+  add(documents, record([value('s')], { document: 'x'.repeat(3_000_000) }));
+  const memory = documents.documents;
+  documents.clear();
+  t.equal(documents.documents, memory, 'the next block uses a smaller one again');
 
   const texts = new MeasurementColumns(200_000);
   let number = 0;

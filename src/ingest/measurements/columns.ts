@@ -31,6 +31,11 @@ const DICTIONARY_SIZE_MAX = 65_535 - MEASUREMENT_VALUES_MAX;
 export const MONTHS_MAX = 240;
 /** Bytes of documents in one insert. */
 const DOCUMENT_BYTES_MAX = 16 * 1_048_576;
+/**
+ * Bytes of documents whose memory the next block uses again. New memory for each block, grown from small to large, made
+ * V8 collect the whole heap at each insert.
+ */
+const DOCUMENT_BYTES_KEPT = 4 * 1_048_576;
 
 const NUMBER_COLUMNS = [
   'tenant',
@@ -150,7 +155,7 @@ export class MeasurementColumns implements MeasurementBlock {
     this.documentBytes = 0;
     this.hasForms = false;
     this.#months.clear();
-    if (this.documents.length > 1_048_576) this.documents = Buffer.alloc(0);
+    if (this.documents.length > DOCUMENT_BYTES_KEPT) this.documents = Buffer.alloc(0);
     this.types.clear();
     this.fragments.clear();
     this.seriesNames.clear();

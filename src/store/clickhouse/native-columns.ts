@@ -63,10 +63,11 @@ const DICTIONARY_FLAGS = 0x600;
 /**
  * @param columns in any order; the names decide where each goes.
  * @param rows number of rows, at least 1, and at most the length of each column.
- * @returns a Buffer of its own that holds exactly the block; the arguments can be reused afterwards.
+ * @param room where the block is written if it fits; the caller must not need what is in it.
+ * @returns exactly the block, in `room` or in a Buffer of its own; the other arguments can be reused afterwards.
  * @throws RangeError when a column has fewer rows, or bytes than its lengths say.
  */
-export function encodeNative(columns: readonly NativeColumn[], rows: number): Buffer {
+export function encodeNative(columns: readonly NativeColumn[], rows: number, room?: Buffer): Buffer {
   let sizeBytes = varintSize(columns.length) + varintSize(rows);
   const dataSizes = new Float64Array(columns.length);
   for (let index = 0; index < columns.length; index++) {
@@ -74,7 +75,8 @@ export function encodeNative(columns: readonly NativeColumn[], rows: number): Bu
     dataSizes[index] = dataSize(column, rows);
     sizeBytes += stringSize(column.name) + stringSize(column.type) + dataSizes[index];
   }
-  const target = Buffer.allocUnsafeSlow(sizeBytes);
+  const fits = room !== undefined && room.length >= sizeBytes;
+  const target = fits ? room.subarray(0, sizeBytes) : Buffer.allocUnsafeSlow(sizeBytes);
   let position = writeVarint(target, 0, columns.length);
   position = writeVarint(target, position, rows);
   for (let index = 0; index < columns.length; index++) {

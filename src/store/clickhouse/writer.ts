@@ -30,6 +30,8 @@ const FREE_BYTES = `SELECT minOrNull(free) AS freeBytes FROM (
   WHERE policy_name IN (SELECT storage_policy FROM system.tables WHERE database = currentDatabase() AND storage_policy != '')
   GROUP BY policy_name)`;
 const LINE_FEED = 0x0a;
+/** Bytes of a block of measurements whose memory the next one uses again: new memory makes V8 collect the whole heap. */
+const BLOCK_BYTES_KEPT = 8 * 1_048_576;
 /** What the client says when a request has no answer within its time. */
 const TIMED_OUT = 'Timeout error.';
 
@@ -37,6 +39,8 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
   readonly #clickHouse: ClickHouse;
   readonly #tables: HistoryTables;
   readonly #watch: DeletionWatch | undefined;
+  /** Holds the block of the last insert, which has ended. */
+  #spare: Buffer | undefined;
 
   /** @param watch told of deletions of measurements. */
   constructor(clickHouse: ClickHouse, watch?: DeletionWatch) {
@@ -61,7 +65,9 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
   async insertMeasurements(columns: MeasurementBlock, token: string): Promise<void> {
     await this.createTables();
     const native = nativeColumns(columns);
-    const body = encoded(native, columns.rowCount);
+    const room = this.#spare;
+    this.#spare = undefined;
+    const body = encoded(native, columns.rowCount, room);
     // Late data may be of any month, each of which is a partition.
     await refusing(
       this.#clickHouse.insertNative(
@@ -71,6 +77,12 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
         { insert_deduplication_token: token, max_partitions_per_insert_block: 0 },
       ),
     );
+    // Only behind an answer: a request without one may still be read from this memory.
+    this.#keep(room !== undefined && body.buffer === room.buffer ? room : body);
+  }
+
+  #keep(block: Buffer): void {
+    if (block.length <= BLOCK_BYTES_KEPT) this.#spare = block;
   }
 
   async storedMeasurements({ id, seq, shard, rowCount }: MeasurementBlock): Promise<ReadonlyMap<number, number>> {
@@ -183,9 +195,9 @@ async function ofOne<Value>(call: Promise<Value>): Promise<Value> {
 }
 
 /** @throws HistoryRefusal what cannot be encoded today cannot be encoded tomorrow. */
-function encoded(columns: readonly NativeColumn[], rows: number): Buffer {
+function encoded(columns: readonly NativeColumn[], rows: number, room: Buffer | undefined): Buffer {
   try {
-    return encodeNative(columns, rows);
+    return encodeNative(columns, rows, room);
   } catch (error) {
     throw new HistoryRefusal(`not to be encoded: ${(error as Error).message}`, 0, true);
   }

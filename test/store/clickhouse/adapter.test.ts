@@ -5,6 +5,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
+import { MeasurementColumns } from '../../../src/ingest/measurements/columns.ts';
+import { encodeMeasurement } from '../../../src/ingest/measurements/record.ts';
 import { StatementFailed } from '../../../src/ports/stores/history-writer.ts';
 import { ClickHouse } from '../../../src/store/clickhouse/adapter.ts';
 import { ClickHouseHistoryWriter } from '../../../src/store/clickhouse/writer.ts';
@@ -86,3 +88,45 @@ t.test("a selection that needs too much alone has failed; what concerns the whol
     t.ok(error instanceof Error);
   }
 });
+
+t.test('the memory of a block is used again behind an answer only', async (t) => {
+  let isLost = false;
+  const bodies: Buffer[] = [];
+  const engine = {
+    command: async () => undefined,
+    query: async () => [{ found: 1 }],
+    insertNative: async (_table: string, _columns: readonly string[], body: Buffer) => {
+      bodies.push(body);
+      if (isLost) throw new Error('no answer');
+    },
+  };
+  const writer = new ClickHouseHistoryWriter(engine as unknown as ClickHouse);
+  const insert = (): Promise<void> => writer.insertMeasurements(oneRow(), 'token');
+  await insert();
+  await insert();
+  t.equal(bodies[1]!.buffer, bodies[0]!.buffer);
+  isLost = true;
+  await t.rejects(insert(), { message: /no answer/ });
+  t.equal(bodies[2]!.buffer, bodies[0]!.buffer);
+  isLost = false;
+  await insert();
+  t.not(bodies[3]!.buffer, bodies[0]!.buffer, 'the request without an answer may still be read');
+});
+
+function oneRow(): MeasurementColumns {
+  const values = [{ fragment: 'f', series: 's', unit: '', value: 1 }];
+  const record = encodeMeasurement({
+    tenant: 1,
+    source: 2,
+    id: 3,
+    time: 4,
+    receivedAt: 5,
+    mode: 0,
+    type: 't',
+    document: '',
+    values,
+  });
+  const columns = new MeasurementColumns(1);
+  columns.add(record, new DataView(record.buffer, record.byteOffset, record.length), 0, 6);
+  return columns;
+}

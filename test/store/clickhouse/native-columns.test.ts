@@ -171,6 +171,18 @@ t.test('arrays and dictionaries', async (t) => {
   );
 });
 
+t.test('a block goes into the room that it is given, or into its own where it does not fit', async (t) => {
+  const alone = encodeNative([numbered(100)], 100);
+  const room = Buffer.alloc(alone.length, 0xff);
+  const shorter = encodeNative([numbered(90)], 90, room);
+  t.equal(shorter.buffer, room.buffer);
+  t.same(shorter, encodeNative([numbered(90)], 90));
+  t.equal(encodeNative([numbered(100)], 100, room).buffer, room.buffer);
+  const longer = encodeNative([numbered(101)], 101, room);
+  t.not(longer.buffer, room.buffer);
+  t.same(room, alone, 'the room has what was written before');
+});
+
 t.test('too few rows or bytes are refused', async (t) => {
   t.throws(() => encodeNative([numbered(2)], 3), /column n has 2 rows; the block has 3/);
   const bytes: NativeColumn = {
