@@ -35,6 +35,7 @@ export const SCORING_LIMIT = {
   BINDING_RECORD: 'scoring/binding-record-bytes',
   BINDING_PREDICTIONS: 'scoring/binding-prediction-bytes',
   BINDINGS_RATE: 'scoring/bindings-rate',
+  BINDINGS_TASKS: 'scoring/bindings-tasks',
   BACKLOG: 'scoring/bindings-backlog',
   BACKLOG_BYTES: 'scoring/bindings-backlog-bytes',
 } as const;

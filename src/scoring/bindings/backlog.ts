@@ -117,10 +117,28 @@ export class TenantBacklog {
 
   /** How long a measurement waits for others: the main thread has work with each task, however small it is. */
   get pauseMs(): number {
+    return Math.max(this.#ownPauseMs, this.#sharedPauseMs);
+  }
+
+  /** As `pauseMs`, for a wait that begins: counted where the tasks of all tenants make it longer than one tenant's do. */
+  beginPause(): number {
+    if (this.#sharedPauseMs > PAUSE_MS_MAX)
+      this.node.options.refusals.count(SCORING_LIMIT.BINDINGS_TASKS, { tenant: this.tenant });
+    return this.pauseMs;
+  }
+
+  get #ownPauseMs(): number {
+    return Math.min(PAUSE_MS_MAX, PAUSE_MS * Math.max(1, this.#busyLists / BINDINGS_WITHOUT_DELAY));
+  }
+
+  get #sharedPauseMs(): number {
+    return NODE_TASK_MS * this.#busyLists * this.node.tenants;
+  }
+
+  get #busyLists(): number {
     let busy = 0;
     for (const list of this.#lists) if (!list.isEmpty) busy += 1;
-    const ofTenant = Math.min(PAUSE_MS_MAX, PAUSE_MS * Math.max(1, busy / BINDINGS_WITHOUT_DELAY));
-    return Math.max(ofTenant, NODE_TASK_MS * busy * this.node.tenants);
+    return busy;
   }
 
   /** @returns the limit that is in the way where nothing can be shed any more */

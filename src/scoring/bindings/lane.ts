@@ -97,7 +97,7 @@ export class Lane {
     if (this.#isEnded) return this.#count('shed', 1);
     this.#chunks.add(records, at, depth);
     if (this.#timer !== undefined) return;
-    if (this.#inFlight === 0) this.#pumpIn(this.#options.backlog.pauseMs);
+    if (this.#inFlight === 0) this.#pumpIn(this.#options.backlog.beginPause());
     else if (this.#chunks.waitingCount > 0 && this.#inFlight < IN_FLIGHT_MAX) this.#pumpIn(0);
   }
 
@@ -147,7 +147,7 @@ export class Lane {
       }
       const { openSince } = this.#chunks;
       if (this.#inFlight === 0 && openSince !== undefined && this.#timer === undefined)
-        this.#pumpIn(openSince + backlog.pauseMs - clock());
+        this.#pumpIn(openSince + backlog.beginPause() - clock());
     }
     if (this.#inFlight === 0 && this.#chunks.isEmpty) this.#onIdle?.();
   }

@@ -80,7 +80,7 @@ t.test('the more bindings have measurements, the longer these wait for others', 
 });
 
 t.test('tenants share about 1,000 small tasks a second of their node', async (t) => {
-  const { node, listOf } = backlog();
+  const { node, counted, listOf } = backlog();
   const tenants = Array.from({ length: 2_000 }, (_, index) => new TenantBacklog(index, node));
   const lists = tenants.map((tenant) => listOf(tenant));
   const second = listOf(tenants[0]);
@@ -89,11 +89,14 @@ t.test('tenants share about 1,000 small tasks a second of their node', async (t)
     list.add(recordOf(), 0, 0);
     if ([20, 100, 2_000].includes(index + 1)) pauses.push(tenants[index]!.pauseMs);
   }
+  t.equal(tenants[0]!.beginPause(), 2_000);
+  t.same([...counted], [['scoring/bindings-tasks', 1]], 'told of a wait that other tenants make long');
   t.same(pauses, [20, 100, 2_000], 'each waits, so that its node makes no more tasks for more tenants');
   second.add(recordOf(), 0, 0);
   t.equal(tenants[0]!.pauseMs, 4_000, 'two bindings of a tenant have its part together');
   for (const list of lists.slice(1)) list.clear();
-  t.same([node.tenants, tenants[0]!.pauseMs], [1, 20]);
+  t.same([node.tenants, tenants[0]!.beginPause()], [1, 20]);
+  t.equal(counted.get('scoring/bindings-tasks'), 1);
 });
 
 t.test('a tenant takes so many a second', async (t) => {
