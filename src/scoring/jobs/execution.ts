@@ -20,7 +20,7 @@ import {
 import { loadModel, modelInformation } from '../records.ts';
 import { dataWindow, pathOf } from './configuration.ts';
 import { giveWay } from './give-way.ts';
-import { PAGE_RECORDS, type PagePart, Pages } from './pages.ts';
+import { type Page, PAGE_RECORDS, type PagePart, Pages } from './pages.ts';
 import { type Slice, slicesOf } from './slices.ts';
 import type { StoredJob, StoredRun } from './stored.ts';
 
@@ -227,15 +227,15 @@ class Execution {
       if (page === undefined) continue;
       this.#heldBytes -= held;
       held = 0;
-      yield this.#page(page);
+      yield* this.#page(page);
     }
     const page = pages.end();
-    if (page !== undefined) yield this.#page(page);
+    if (page !== undefined) yield* this.#page(page);
   }
 
-  #page(page: Uint8Array): Uint8Array {
-    this.#pages.push(page.length);
-    return page;
+  #page({ pieces, bytes }: Page): readonly Uint8Array[] {
+    this.#pages.push(bytes);
+    return pieces;
   }
 
   /** Results in the order of devices and times. Values are read when those before are scored: both at once delay messages. */
