@@ -62,6 +62,8 @@ export class ScoringPool {
   readonly threads: number;
   /** Bytes of compiled models that one thread keeps. */
   readonly modelBytesMax: number;
+  /** A task that takes longer is ended with its thread. Another one, in tests. */
+  taskMsMax: number;
   readonly #options: PoolOptions;
   readonly #pools = new Map<PoolName, Promise<Piscina>>();
   readonly #channelName: string;
@@ -74,6 +76,7 @@ export class ScoringPool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.threads = options.threads;
+    this.taskMsMax = options.taskMsMax;
     this.modelBytesMax = Math.floor(options.memoryBytesMax / options.threads);
     this.#channelName = `millrace-scoring-${process.pid}-${(poolCount += 1)}`;
   }
@@ -89,7 +92,7 @@ export class ScoringPool {
   ): Promise<Exclude<Answer, { readonly kind: 'failed' }>> {
     const name: PoolName = UPLOAD_TASKS.has(task.kind) ? 'uploads' : task.kind === 'train' ? 'training' : 'scoring';
     if (this.#isStopped) throw stopped();
-    const ms = this.#options.taskMsMax * (name === 'scoring' ? 1 : UPLOAD_TIMES);
+    const ms = this.taskMsMax * (name === 'scoring' ? 1 : UPLOAD_TIMES);
     const signal = AbortSignal.timeout(ms);
     let answer: Answer;
     try {

@@ -262,6 +262,8 @@ export interface WorkerSettings {
   readonly modelBytesMax: number;
   /** Bytes of one content, unpacked. */
   readonly contentBytesMax: number;
+  /** Instead of ANNOTATED_BYTES_MAX; lower, in tests. */
+  readonly annotatedBytesMax?: number;
   readonly version: string;
   /** Name of the channel of `ChannelMessage`. */
   readonly channel: string;

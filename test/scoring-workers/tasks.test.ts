@@ -274,17 +274,13 @@ t.test('a model whose functions do not end in order is unloaded all the same', a
 });
 
 t.test('a document that is too long to be shown with its problems tells the first', async (t) => {
-  const tasks = new WorkerTasks(engine, { ...SETTINGS, contentBytesMax: 1e9 });
-  const piece = Buffer.alloc(16 * 1_048_576, '<');
-  async function* long(): AsyncGenerator<Uint8Array> {
-    for (let index = 0; index < 17; index++) yield piece;
-  }
+  const tasks = new WorkerTasks(engine, { ...SETTINGS, annotatedBytesMax: 9 });
   const problem = (line: number, severity: 'error' | 'warning') =>
     ({ severity, element: 'Node', line, offset: line, text: 'is bad' }) as const;
   t.same(
     await tasks.run({
       kind: 'annotate',
-      port: sendContent(long()).port,
+      port: sendContent(text('<'.repeat(10))).port,
       problems: [problem(9, 'error'), problem(5, 'error'), problem(1, 'warning')],
     }),
     { kind: 'refused', reason: 'not-annotated', message: 'Node (line 5): is bad' },

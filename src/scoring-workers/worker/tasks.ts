@@ -185,12 +185,13 @@ export class WorkerTasks {
   }
 
   async #annotate({ port, problems }: AnnotateTask): Promise<Answer> {
+    const { annotatedBytesMax = ANNOTATED_BYTES_MAX } = this.#settings;
     const { pieces } = await this.#unpacked(port, false);
     const document: Uint8Array[] = [];
     let bytes = 0;
     for await (const piece of pieces) {
       bytes += piece.length;
-      if (bytes > ANNOTATED_BYTES_MAX) return { kind: 'refused', reason: 'not-annotated', message: firstOf(problems) };
+      if (bytes > annotatedBytesMax) return { kind: 'refused', reason: 'not-annotated', message: firstOf(problems) };
       document.push(piece);
     }
     const text = declaredUtf8(annotate(decodedDocument(Buffer.concat(document)), problems, 'Millrace'));
