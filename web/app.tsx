@@ -30,14 +30,22 @@ import { PasswordChange } from './screens/login/password-change.tsx';
 const isOffered = ({ needs }: RouteEntry): boolean =>
   needs === undefined || offeredPaths.value === undefined || needs in offeredPaths.value;
 
-/** A screen is loaded with its texts when its URL is first opened. */
+/** Screens that are loaded with their texts: they are shown in the same task in which they are opened. */
+const loadedScreens = new Map<RouteEntry, ComponentType<ScreenProps>>();
+
+async function loadScreen(entry: RouteEntry): Promise<{ readonly default: ComponentType<ScreenProps> }> {
+  const loaded = await entry.load();
+  await textsReady();
+  loadedScreens.set(entry, loaded.default);
+  return loaded;
+}
+
+/** A screen is loaded when its URL is first opened, if not before. */
 const screenOf = (entry: RouteEntry): ComponentType<ScreenProps> => {
-  const Screen = lazy(async () => {
-    const loaded = await entry.load();
-    await textsReady();
-    return loaded;
-  });
+  const Later = lazy(() => loadScreen(entry));
   return function Screening(props: ScreenProps) {
+    // The same while the screen is open.
+    const [Screen] = useState<ComponentType<ScreenProps>>(() => loadedScreens.get(entry) ?? Later);
     if (!isOffered(entry))
       return (
         <Page title={entry.title()}>
@@ -121,7 +129,7 @@ const Palette = lazy(loadPalette);
 /** What most people open next is loaded while nothing else is done: who types at once behind Ctrl K loses no key. */
 const NEXT = [
   loadPalette,
-  ...ROUTES.filter(({ path }) => path === '/devices' || path === '/explore').map(({ load }) => load),
+  ...ROUTES.filter(({ path }) => path === '/devices' || path === '/explore').map((entry) => () => loadScreen(entry)),
 ];
 
 function Console() {

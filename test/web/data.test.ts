@@ -4,7 +4,7 @@ import { csvField } from '../../web/core/server/exports.ts';
 import { appendValue, dropBefore, pointsOf, valueIn } from '../../web/core/server/series.ts';
 import type { SeriesData } from '../../web/core/server/series.ts';
 import { fits, intervalFor } from '../../web/core/time/intervals.ts';
-import { nearest, rowsOf, scaleOf } from '../../web/parts/chart/model.ts';
+import { nearest, pointsPx, rowsOf, scaleOf } from '../../web/parts/chart/model.ts';
 import { tickTexts, timeTicks } from '../../web/parts/chart/ticks.ts';
 import { undoList, runUndo } from '../../web/core/notices.ts';
 import { changeAllThatMatch } from '../../web/screens/alarms/change.ts';
@@ -39,6 +39,20 @@ t.test('a long pause is a gap; a time of another series is not', async (t) => {
   const two = rowsOf([seriesOf([0, 10, 20]), seriesOf([5, 15, 25])]);
   t.same(two[0], [0, 5, 10, 15, 20, 25]);
   t.same([...two[1]], [1, undefined, 1, undefined, 1, undefined]);
+  const same = rowsOf([seriesOf([0, 10]), seriesOf([0, 10], 2)]);
+  t.same(
+    same,
+    [
+      [0, 10],
+      [1, 1],
+      [2, 2],
+      [0, 0],
+      [2, 2],
+      [3, 3],
+      [1, 1],
+    ],
+    'series of the same intervals',
+  );
   t.same(rowsOf([]), [[]]);
 });
 
@@ -75,6 +89,7 @@ t.test('an answer of the server becomes points', async (t) => {
 
 t.test('at most one point a pixel, and as many as the server shows', async (t) => {
   t.equal(intervalFor(60_000, 1_000), '');
+  t.equal(pointsPx(1_000), 810, 'names and axis have no points');
   t.equal(intervalFor(6 * 3_600_000, 1_000), '30s');
   t.equal(intervalFor(365 * 86_400_000, 1_000), '12h');
   t.notOk(fits('1s', 2 * 3_600_000));

@@ -1,4 +1,5 @@
 /** Alarms as the shapes of their severity below the axis of a chart, each a link to its alarm. */
+import type { ReadonlySignal } from '@preact/signals';
 import { fullTime } from '../../core/time/time.ts';
 import { common } from '../../core/text/common.ts';
 import { SEVERITIES } from '../../core/server/alarm.ts';
@@ -36,14 +37,15 @@ export interface AlarmMarksProps {
   readonly alarms: readonly ChartAlarm[];
   readonly fromMs: number;
   readonly toMs: number;
-  readonly area: PlotArea;
+  readonly area: ReadonlySignal<PlotArea>;
 }
 
 export function AlarmMarks({ alarms, fromMs, toMs, area }: AlarmMarksProps) {
   const words = chartWords();
   const shown = alarms.filter(({ ms }) => ms >= fromMs && ms <= toMs);
-  if (shown.length === 0 || area.width === 0) return null;
-  const marks = marksOf(shown, (ms) => area.left + ((ms - fromMs) / (toMs - fromMs)) * area.width);
+  if (shown.length === 0 || area.value.width === 0) return null;
+  const { left, width } = area.value;
+  const marks = marksOf(shown, (ms) => left + ((ms - fromMs) / (toMs - fromMs)) * width);
   return (
     <ul class="chart-alarms" aria-label={words.alarms}>
       {marks.map(({ x, alarm, count }) => {

@@ -29,6 +29,8 @@ export interface ChartProps {
   readonly series: readonly ChartSeries[];
   readonly span: ReadonlySignal<Span>;
   readonly alarms?: readonly ChartAlarm[];
+  /** Of the box, where it is known before the box is. */
+  readonly width?: number;
   readonly height?: number;
   readonly syncKey?: string;
   readonly onZoom: (fromMs: number, toMs: number) => void;
@@ -99,13 +101,14 @@ export function pageWidth(): number {
   return Math.floor(page.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
 }
 
-/** Width of the box in CSS pixels, `first` for the first rendering: the next one comes before the paint. */
+/** Width of the box in CSS pixels. `first` is shown at once; where it is not that of the box, the right one comes before the paint. */
 export function useWidth<T extends HTMLElement>(first = () => 0): readonly [RefObject<T | null>, number] {
   const box = useRef<T>(null);
   const [width, setWidth] = useState(first);
   useLayoutEffect(() => {
     if (box.current === null) return undefined;
-    setWidth(Math.floor(box.current.getBoundingClientRect().width));
+    // The page is laid out for it now, and again for what is then drawn.
+    if (width === 0) setWidth(Math.floor(box.current.getBoundingClientRect().width));
     const observer = new ResizeObserver(([{ contentRect }]) => setWidth(Math.floor(contentRect.width)));
     observer.observe(box.current);
     return () => observer.disconnect();
@@ -131,12 +134,13 @@ export function Chart(props: ChartProps) {
   const span = props.span.value;
   const { fromMs, toMs } = span;
   const words = chartWords();
-  const [box, width] = useWidth<HTMLDivElement>();
+  const [box, width] = useWidth<HTMLDivElement>(() => props.width ?? 0);
   const [module, setModule] = useState(plotModule);
   const plot = useRef<Plot>(undefined);
   const cursor = useSignal<number | undefined>(undefined);
   const [told, setTold] = useState('');
-  const [area, setArea] = useState<PlotArea>({ left: 0, width: 0 });
+  // Of the marks alone: the chart itself need not render again.
+  const area = useSignal<PlotArea>({ left: 0, width: 0 });
   const anchor = useRef<number>(undefined);
   const latest = useRef(props);
   latest.current = props;
@@ -170,7 +174,10 @@ export function Chart(props: ChartProps) {
       onCursor: (ms) => {
         cursor.value = ms;
       },
-      onArea: (next) => setArea((before) => (before.left === next.left && before.width === next.width ? before : next)),
+      onArea: (next) => {
+        const { left, width } = area.peek();
+        if (left !== next.left || width !== next.width) area.value = next;
+      },
     });
     plot.current = made;
     return () => {

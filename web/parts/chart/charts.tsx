@@ -24,6 +24,8 @@ export interface ChartsProps {
   readonly nameOf: (ref: SeriesRef) => string;
   readonly interval: string;
   readonly isTable: boolean;
+  /** Of the box that they are in, where it is known. */
+  readonly width?: number;
   readonly alarms?: readonly ChartAlarm[];
   readonly onZoom: (fromMs: number, toMs: number) => void;
 }
@@ -44,7 +46,7 @@ function groupsOf(series: readonly ChartSeries[]): readonly Group[] {
 
 const NO_ALARMS: readonly ChartAlarm[] = [];
 
-export function Charts({ view, refs, nameOf, interval, isTable, alarms = NO_ALARMS, onZoom }: ChartsProps) {
+export function Charts({ view, refs, nameOf, interval, isTable, width, alarms = NO_ALARMS, onZoom }: ChartsProps) {
   const syncKey = useId();
   const { data } = view.loaded;
   // The same while points and names are the same: a chart draws all anew for others.
@@ -85,6 +87,7 @@ export function Charts({ view, refs, nameOf, interval, isTable, alarms = NO_ALAR
                   series={series}
                   span={view.span}
                   alarms={alarms}
+                  {...(width === undefined || groups.length > LINES_MAX ? {} : { width })}
                   height={height}
                   syncKey={syncKey}
                   onZoom={onZoom}

@@ -24,16 +24,23 @@ export interface ChartAlarm {
 export const STYLES = 6;
 export const DASHES: readonly (readonly number[])[] = [[], [6, 4], [2, 3], [8, 3, 2, 3], [8, 3, 2, 3, 2, 3], [12, 4]];
 
+const NAMES_PX_MAX = 150;
+/** Of an axis of values of three digits. */
+const AXIS_PX = 40;
+
+/** Room for the names at the ends of lines. */
+export const namesPx = (width: number): number => Math.min(NAMES_PX_MAX, width / 4);
+
+/** Room for points in a chart of this width, which has names and an axis too; 0 while the width is not known. */
+export const pointsPx = (width: number): number => (width === 0 ? 0 : width - namesPx(width) - AXIS_PX);
+
 /** A longer pause than this many usual ones is a gap. */
 const GAP_FACTOR = 3;
 
 /** The usual pause between two points: the one in the middle of all; 0 of less than two points. */
 function usualPause(times: readonly number[]): number {
-  const pauses = times
-    .slice(1)
-    .map((time, index) => time - times[index])
-    .sort((left, right) => left - right);
-  return pauses[Math.floor(pauses.length / 2)] ?? 0;
+  const pauses = Float64Array.from(times.slice(1), (time, index) => time - times[index]).sort();
+  return pauses[pauses.length >> 1] ?? 0;
 }
 
 /** Rows of uPlot: times, then average, maximum and minimum of each series. `null` is a gap, `undefined` no point. */
@@ -50,9 +57,16 @@ export function rowsOf(series: readonly SeriesData[]): Rows {
       ? []
       : times.flatMap((time, index) => (times[index + 1] - time > pause ? [time + pause / GAP_FACTOR] : []));
   });
-  const isOne = series.length === 1 && gaps[0].length === 0;
+  const first = series[0]?.times ?? [];
+  // The intervals of series without gaps are the same.
+  const isOne = series.every(
+    (one, index) =>
+      gaps[index].length === 0 &&
+      one.times.length === first.length &&
+      one.times.every((time, place) => time === first[place]),
+  );
   const times = isOne
-    ? [...series[0].times]
+    ? [...first]
     : [...new Set([...series.flatMap((one) => one.times), ...gaps.flat()])].sort((left, right) => left - right);
   const columns = series.flatMap((one, index) => {
     if (isOne) return [[...one.averages], [...one.maxima], [...one.minima]];

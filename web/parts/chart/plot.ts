@@ -1,7 +1,7 @@
 /** The drawing of a chart: the one file that knows uPlot. Loaded when a chart is shown first. */
 import UPlot from 'uplot';
 import { shownZone } from '../../core/time/time.ts';
-import { DASHES, STYLES, scaleOf, valueText } from './model.ts';
+import { DASHES, STYLES, namesPx, scaleOf, valueText } from './model.ts';
 import type { Rows } from './model.ts';
 import { tickTexts, timeTicks } from './ticks.ts';
 import type { Ticks } from './ticks.ts';
@@ -9,7 +9,6 @@ import type { Ticks } from './ticks.ts';
 const FONT_PX = 12;
 /** Room of a label of the axis of time. */
 const TICK_PX = 72;
-const NAME_PX_MAX = 150;
 const LINE_PX = 1.5;
 /** Rows of uPlot of one series: average, maximum, minimum. */
 const PER_SERIES = 3;
@@ -145,7 +144,7 @@ export class Plot {
       width,
       height,
       ms: 1,
-      padding: [8, Math.min(NAME_PX_MAX, width / 4), 0, 0],
+      padding: [8, namesPx(width), 0, 0],
       legend: { show: false },
       scales: {
         x: { time: false, range: () => [...this.#range] },

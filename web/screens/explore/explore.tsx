@@ -16,6 +16,7 @@ import { absoluteRange, rangeQuery, resolveTime } from '../../core/time/range.ts
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Swatch, pageWidth, useWidth } from '../../parts/chart/chart.tsx';
 import { Charts } from '../../parts/chart/charts.tsx';
+import { pointsPx } from '../../parts/chart/model.ts';
 import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
 import { useAlarms } from '../../parts/chart/use-alarms.ts';
@@ -88,7 +89,7 @@ export default function Explore() {
   const sources = [...new Set(refs.map(({ source }) => source))];
   const now = Date.now();
   const size = (resolveTime(to, now) ?? now) - (resolveTime(from, now) ?? 0);
-  const automatic = width === 0 ? undefined : intervalFor(size, width);
+  const automatic = width === 0 ? undefined : intervalFor(size, pointsPx(width));
   const interval = agg === 'raw' ? '' : agg === '' ? automatic : agg;
   const view = useSeries({ refs, range, interval });
   const isShown = useShown(view.loaded.data !== undefined || view.loaded.error !== undefined);
@@ -191,6 +192,7 @@ export default function Explore() {
             nameOf={labelOf}
             interval={interval ?? ''}
             isTable={table}
+            width={width}
             alarms={alarms}
             onZoom={(first, last) => set({ from: new Date(first).toISOString(), to: new Date(last).toISOString() })}
           />

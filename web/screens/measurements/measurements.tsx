@@ -19,6 +19,7 @@ import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { Charts } from '../../parts/chart/charts.tsx';
 import { pageWidth, useWidth } from '../../parts/chart/chart.tsx';
+import { pointsPx } from '../../parts/chart/model.ts';
 import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
 import { useAlarms } from '../../parts/chart/use-alarms.ts';
@@ -66,7 +67,7 @@ function Content({ device, supported }: ContentProps) {
   );
   const now = Date.now();
   const size = (resolveTime(to, now) ?? now) - (resolveTime(from, now) ?? 0);
-  const automatic = width === 0 ? undefined : intervalFor(size, width);
+  const automatic = width === 0 ? undefined : intervalFor(size, pointsPx(width));
   const interval = agg === 'raw' ? '' : agg === '' ? automatic : agg;
   const view = useSeries({ refs, range, interval });
   const alarms = useAlarms(
@@ -147,6 +148,7 @@ function Content({ device, supported }: ContentProps) {
           nameOf={({ series }) => series}
           interval={interval ?? ''}
           isTable={table}
+          width={width}
           alarms={alarms}
           onZoom={(first, last) =>
             set({ from: new Date(first).toISOString(), to: new Date(last).toISOString() }, { isStep: true })
