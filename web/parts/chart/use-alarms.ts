@@ -29,10 +29,7 @@ export function useAlarms(sources: readonly string[], range: TimeRange, isWaitin
     [sources.join(), from, to],
   );
   const reload = useSoon(loaded.reload);
-  useLive(
-    sources.map((source) => `/alarms/${source}`),
-    { onMessages: reload, onGap: reload },
-  );
+  useLive(isWaiting ? [] : sources.map((source) => `/alarms/${source}`), { onMessages: reload, onGap: reload });
   return useMemo(
     () =>
       (loaded.data ?? []).flatMap((one) =>

@@ -31,7 +31,7 @@ export interface Span {
 
 export interface SeriesView {
   readonly loaded: Loaded<SeriesRead>;
-  /** Changes up to ten times a second while values come: only what draws points reads it, others `peek`. */
+  /** Changes up to five times a second while values come: only what draws points reads it, others `peek`. */
   readonly span: ReadonlySignal<Span>;
 }
 
@@ -45,7 +45,7 @@ export interface SeriesQuery {
 /** What comes while the server answers may be missing in its answer: it is asked once more after this time. */
 const AGAIN_MS = 1_000;
 /** From one drawing of live values to the next. */
-const DRAW_MS = 100;
+const DRAW_MS = 200;
 
 /** @throws ApiError when none can be read. */
 async function readAll(requests: readonly SeriesRequest[], signal: AbortSignal): Promise<SeriesRead> {
@@ -66,7 +66,8 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
   const keys = refs.map(seriesKey).join(' ');
   const drawnMs = useSignal(0);
   const draw = useSoon(() => {
-    drawnMs.value = Date.now();
+    // Behind a frame: all the time until the next one is there for it.
+    requestAnimationFrame(() => setTimeout(() => (drawnMs.value = Date.now())));
   }, DRAW_MS);
   const loaded = useLoaded<SeriesRead>(
     interval === undefined
