@@ -590,11 +590,7 @@ t.test(
     ]) {
       const body = method === 'PUT' ? { body: { status: 'CLEARED' } } : {};
       const reply = await api.call(method, `${path}?source=9&tpye=y`, body);
-      t.match(
-        reply,
-        { status: 422, json: { message: /tpye.*which would change more without it; it takes .*source/ } },
-        path,
-      );
+      t.match(reply, { status: 422, json: { message: /tpye.*which would change more without it; it takes ./ } }, path);
     }
     t.strictSame(api.fake.sent, []);
   },
