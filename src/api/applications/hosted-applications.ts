@@ -70,8 +70,8 @@ const PAGE_POLICY = [
 ].join('; ');
 
 /**
- * Of the user; where tenants have hosts of their own a cookie, which a page of one of them may have set for all, names
- * nobody, and pages are those of the host's tenant.
+ * Of the user. Where tenants have hosts of their own, a cookie may come from the page of another tenant: it does not
+ * say whose page is sent, the host does.
  */
 function tenantAsked(request: ApiRequest): Tenant | undefined {
   const { tenants } = request.platform;
