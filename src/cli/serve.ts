@@ -78,7 +78,7 @@ const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');
 /** What SIGHUP does while a server runs. */
 let onHangUp = (): void => undefined;
 
-/** Whether the process still has the terminal that it was started in. */
+/** Whether the process can still reach the terminal that it was started in. */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'));
@@ -178,7 +178,8 @@ function waitForSignal(processLog: ProcessLog): Promise<string> {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
-    const isInTerminal = hasTerminal();
+    // What writes to a file, as with nohup, shall outlive the terminal: that SIGHUP is ignored Node does not keep.
+    const isInTerminal = (process.stdout.isTTY || process.stderr.isTTY) && hasTerminal();
     process.on('SIGHUP', () => {
       if (isInTerminal && !hasTerminal()) {
         // Closing a terminal signals a process more than once.

@@ -229,6 +229,18 @@ t.test('a terminal that closes stops the server in order', { skip: missing('pyth
   t.end();
 });
 
+t.test('what writes to a file, as with nohup, outlives its terminal', { skip: missing('python3') }, async (t) => {
+  const script = standIn(t, 100);
+  const [log, pid] = [`${script}.log`, `${script}.pid`];
+  const shell = `${process.execPath} ${script} > ${log} 2>&1 & echo $! > ${pid}
+    until grep -q curl ${log}; do sleep 0.1; done; echo curl; wait`;
+  execFileSync('python3', ['-c', CLOSED_TERMINAL, 'curl', '/bin/sh', '-c', shell], { timeout: 60_000 });
+  await until('the SIGHUP is taken', () => readFileSync(log, 'utf8').includes('certificate are read again'));
+  t.notOk(existsSync(`${script}.stopped`));
+  process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM');
+  await until('the server stops', () => existsSync(`${script}.stopped`));
+});
+
 t.test('a stop that hangs ends with 1 after its time', async (t) => {
   const running = serveStandIn(t, -1, { 'shutdown-timeout-ms': '200' });
   await isUp(running);

@@ -88,6 +88,7 @@ t.test('requests, links and client certificates', async (t) => {
   t.same(json, { baseUrl: `https://127.0.0.1:${securePort}`, shown: [] });
   const shown = await get(securePort, { key: device.key, cert: device.certificate });
   t.match(shown.json.shown, ['O=Plant\nCN=pump-1']);
+  t.equal((await get(securePort, { ALPNProtocols: ['http/1.0'] })).served, 'first.example', 'as curl -0 offers it');
   t.same(await (await fetch(`${url}/tell`)).json(), { baseUrl: `http://127.0.0.1:${port}`, shown: [] });
 });
 

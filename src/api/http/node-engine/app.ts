@@ -48,7 +48,13 @@ export interface TlsPair {
 /** Connections that send nothing, or not enough for TLS, are closed after this time. */
 const HANDSHAKE_MS = 10_000;
 /** A device may show a certificate; whether it is trusted is decided at the login. */
-const TLS = { handshakeTimeout: HANDSHAKE_MS, requestCert: true, rejectUnauthorized: false } as const;
+const TLS = {
+  handshakeTimeout: HANDSHAKE_MS,
+  requestCert: true,
+  rejectUnauthorized: false,
+  // curl -0 offers the older one alone.
+  ALPNProtocols: ['http/1.1', 'http/1.0'],
+};
 
 /** A socket in its TLS handshake. */
 class Handshake {
