@@ -449,9 +449,9 @@ t.test('a variable that is not a setting is a warning', async (t) => {
 
 t.test('weak passwords are refused, with the rule', async (t) => {
   for (const name of ['admin-password', 'management-password', 'bootstrap-password']) {
-    for (const weak of ['a', 'Ab1-x', 'password', 'fifteen-letters'])
+    for (const weak of ['a', 'Ab1-x', 'password', 'fifteen-letters', 'a'.repeat(16), 'Ab1-Ab1-'])
       t.same(mistakes({ [name]: weak }), [
-        `--${name} is too weak; it takes at least 8 characters with three of lower case letters, upper case letters, digits and others, or at least 16 characters`,
+        `--${name} is too weak; it takes at least 8 characters with three of lower case letters, upper case letters, digits and others, or at least 16 characters; of each 5 different ones`,
       ]);
     for (const strong of ['Strong-1', 'secret-1', 'sixteen characte', 'abcdefghijkmnp23'])
       t.same(load({ [name]: strong }), load({ [name]: strong }), strong);

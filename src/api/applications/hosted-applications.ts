@@ -165,11 +165,12 @@ async function serve(
   }
   const name = isDirectory ? `${file}${file === '' ? '' : '/'}${INDEX_FILE}` : file;
   const application = await findAt(request, tenantAsked(request), contextPath, 'HOSTED');
-  if (application === undefined) {
-    if (isPublic && segment === LOGIN_CONTEXT_PATH && name === INDEX_FILE) return loginPage(request);
-    if (isPublic && ASKED_AT_START.get(contextPath)?.test(name) === true) return NOTHING;
-    throw missing(contextPath);
+  // A record without an archive has no page either.
+  if (isPublic && application?.activeVersionId === undefined) {
+    if (segment === LOGIN_CONTEXT_PATH && name === INDEX_FILE) return loginPage(request);
+    if (ASKED_AT_START.get(contextPath)?.test(name) === true) return NOTHING;
   }
+  if (application === undefined) throw missing(contextPath);
   const attachment = await loadAttachment(
     request.platform,
     application.id,

@@ -27,10 +27,12 @@ export function passwordStrength(password: string, greenLengthMin = GREEN_LENGTH
 
 /** A password of this length is strong, whatever it is made of: what this server generates has lower case and digits. */
 const LONG_PASSWORD_LENGTH = 16;
+const DIFFERENT_CHARACTERS_MIN = 5;
 export const STRONG_PASSWORD_RULE =
   `at least ${GREEN_LENGTH_MIN} characters with three of lower case letters, upper case letters, digits and others, ` +
-  `or at least ${LONG_PASSWORD_LENGTH} characters`;
+  `or at least ${LONG_PASSWORD_LENGTH} characters; of each ${DIFFERENT_CHARACTERS_MIN} different ones`;
 
 /** Whether a password is too weak for an account that the configuration makes. */
 export const isWeakPassword = (password: string): boolean =>
-  password.length < LONG_PASSWORD_LENGTH && passwordStrength(password) === 'RED';
+  new Set(password).size < DIFFERENT_CHARACTERS_MIN ||
+  (password.length < LONG_PASSWORD_LENGTH && passwordStrength(password) === 'RED');

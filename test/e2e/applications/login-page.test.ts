@@ -154,6 +154,7 @@ t.test('the page to log in gives way to an application of the tenant, and sends 
   t.equal(await (await open(LOGIN)).text(), 'of the tenant');
   t.match((await management.get(LOGIN)).text, /<h1>Log in<\/h1>/, 'other tenants keep ours');
   t.equal((await rest.delete(`${APPS}/${id}`)).status, 204);
+  await rest.create(APPS, { key: 'empty', name: 'empty', type: 'HOSTED', contextPath: 'login' });
   t.match(await (await open(LOGIN)).text(), /<h1>Log in<\/h1>/);
 });
 

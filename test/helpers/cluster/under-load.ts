@@ -48,7 +48,14 @@ export async function underLoad(
       'a new device is made and an operation carried out',
       () => fresh.ledger.acknowledged.size > before[0] && operations.ended.size > before[1],
       GOES_ON_MS,
-    );
+    ).catch(async (error: Error) => {
+      const made = fresh.ledger.acknowledged.size - before[0];
+      const told = `${made} devices, ${operations.ended.size - before[1]} operations`;
+      const refusals = JSON.stringify([...operations.otherAnswers]);
+      // In the message: comments are not repeated at the end of a run.
+      const lines = [`${error.message}; ${told}, refusals ${refusals}`, ...(await load.cluster.report())];
+      throw new Error(lines.join('\n'), { cause: error });
+    });
     return tookMs;
   };
   try {
