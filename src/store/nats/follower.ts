@@ -1,7 +1,8 @@
 /**
  * Follows the messages of a JetStream stream with one filter: each once, in order, a few in memory at most, whatever is
  * restarted in between. An ephemeral pull consumer kept in the server's memory; when anything about it is doubtful (a
- * gap, silence, a new connection) it is replaced by another one that begins behind the last message seen.
+ * gap, silence, a new connection, a stream that has more than it gives) it is replaced by another one that begins
+ * behind the last message seen.
  */
 import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
 import type { ConsumerConfig } from '@nats-io/jetstream';
@@ -38,6 +39,13 @@ export interface FollowOptions {
   readonly onError: (error: Error) => void;
   /** `last-per-subject`: everything that was there has been given. */
   readonly onSnapshot?: () => void;
+  /**
+   * Called when a consumer said that it was alive and kept messages back. @param lastSeq the last one given. @param
+   * heldSeq the newest that the stream has.
+   */
+  readonly onHeld?: (lastSeq: number, heldSeq: number) => void;
+  /** Without a message for so long, the stream is asked for its newest one. Default 10 s. */
+  readonly lookMs?: number;
   readonly name: string;
 }
 
@@ -46,6 +54,7 @@ export const FOLLOW_BYTES_MIN = 1_200 * 1024;
 /** The server says so often that it is still there; without a word for the second time the consumer is replaced. */
 const HEARTBEAT_MS = 1_000;
 const SILENCE_MAX_MS = 3_500;
+const LOOK_MS = 10_000;
 const REQUEST_EXPIRES_MS = 30_000;
 /** The server removes a consumer without requests after this time: one that a killed process left. */
 const INACTIVE_SECONDS = 60;
@@ -72,6 +81,10 @@ export class NatsFollower {
   /** Messages asked for that have not come. */
   #outstanding = 0;
   #heardAt = 0;
+  /** The last message, or the last look for one. */
+  #givenAt = performance.now();
+  /** The newest message that the stream had then. */
+  #heldSeq = 0;
   #retryMs = RETRY_MIN_MS;
   #retry: NodeJS.Timeout | undefined;
 
@@ -120,6 +133,7 @@ export class NatsFollower {
   #forgetConsumer(): void {
     this.#serial += 1;
     this.#outstanding = 0;
+    this.#heldSeq = 0;
     this.#subscription?.unsubscribe();
     this.#subscription = undefined;
     if (this.#consumer !== undefined && this.#connection.isConnected) {
@@ -217,6 +231,7 @@ export class NatsFollower {
       return;
     }
     this.#delivered += 1;
+    this.#givenAt = performance.now();
     this.#outstanding -= 1;
     this.#lastSeq = seq;
     this.#queue.push({
@@ -271,6 +286,30 @@ export class NatsFollower {
 
   #checkSilence(): void {
     if (!this.#connection.isConnected || this.#consumer === undefined || this.#outstanding <= 0) return;
-    if (performance.now() - this.#heardAt > SILENCE_MAX_MS) this.#replace(0);
+    const now = performance.now();
+    if (now - this.#heardAt > SILENCE_MAX_MS) this.#replace(0);
+    else if (this.#heldSeq > this.#lastSeq) {
+      this.#options.onHeld?.(this.#lastSeq, this.#heldSeq);
+      this.#replace(0);
+    } else if (now - this.#givenAt > (this.#options.lookMs ?? LOOK_MS)) {
+      this.#givenAt = now;
+      void this.#lookBehind(this.#serial);
+    }
+  }
+
+  /**
+   * A consumer on a server that came back from a power cut was seen to answer and to give nothing, for ever. Of several
+   * subjects the newest message tells nothing; those are read anew now and then.
+   */
+  async #lookBehind(serial: number): Promise<void> {
+    const { stream, filter, after } = this.#options;
+    if (after === 'last-per-subject') return;
+    try {
+      const newest = await this.#connection.manager.streams.getMessage(stream, { last_by_subj: filter });
+      // It may be on its way: the next check tells.
+      if (serial === this.#serial && newest !== null) this.#heldSeq = newest.seq;
+    } catch {
+      // Nothing is there, or nobody answers: the next look tells.
+    }
   }
 }

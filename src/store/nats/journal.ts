@@ -195,6 +195,11 @@ export class NatsJournal implements ShardJournal {
         return group.lastSeq > afterSeq ? onGroup(group) : undefined;
       },
       onError,
+      onHeld: (lastSeq, heldSeq) =>
+        this.#options.log.warn(
+          { shard, lastSeq, heldSeq },
+          'a consumer of the journal kept messages back; it is replaced',
+        ),
     });
   }
 
