@@ -309,7 +309,7 @@ export class NatsFollower {
       // It may be on its way: the next check tells.
       if (serial === this.#serial && newest !== null) this.#heldSeq = newest.seq;
     } catch {
-      // Nothing is there, or nobody answers: the next look tells.
+      // The subject is empty, or no server answers: it looks again later.
     }
   }
 }
