@@ -44,7 +44,7 @@ export interface FollowOptions {
    * heldSeq the newest that the stream has.
    */
   readonly onHeld?: (lastSeq: number, heldSeq: number) => void;
-  /** Without a message for so long, the stream is asked for its newest one. Default 10 s. */
+  /** ms without a message, after which it asks the stream for the newest one. Default 10,000. */
   readonly lookMs?: number;
   readonly name: string;
 }
