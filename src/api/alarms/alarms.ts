@@ -301,9 +301,7 @@ export function alarmRoutes(): Route[] {
       changesAllThatMatch: true,
       query: ALARM_FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => {
-        return deleteData(request, 'alarms', ALARM_FILTERS, 'ROLE_ALARM_ADMIN');
-      },
+      handle: (request) => deleteData(request, 'alarms', ALARM_FILTERS, 'ROLE_ALARM_ADMIN'),
     },
     {
       method: 'GET',

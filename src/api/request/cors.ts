@@ -1,7 +1,6 @@
 /** Cross-origin requests of browsers (docs/spec/conventions.md#cross-origin-requests). */
-import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from './request.ts';
-import { tenantOfHost } from './login-host.ts';
+import { tenantMeant } from './login-host.ts';
 import { originRules } from './origin-rules.ts';
 import type { OriginRule } from './origin-rules.ts';
 import type { Platform } from './platform.ts';
@@ -75,13 +74,7 @@ export class TenantCors {
   private tenantNumber({ principal, calledHost }: Pick<ApiRequest, 'principal' | 'calledHost'>): number {
     const { tenants } = this.platform;
     if (principal.tenantNumber !== 0) return principal.tenantNumber;
-    try {
-      return (tenantOfHost(tenants, calledHost) ?? tenants.default).number;
-    } catch (error) {
-      // The id of a tenant as subdomain: the request itself is refused for it.
-      if (!(error instanceof PlatformError)) throw error;
-      return tenants.default.number;
-    }
+    return (tenantMeant(tenants, calledHost) ?? tenants.default).number;
   }
 }
 

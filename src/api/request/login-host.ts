@@ -10,7 +10,7 @@ import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from './request.ts';
 import { hostCalled } from '../http/base-url.ts';
-import type { Platform, TenantInfo, Tenants } from './platform.ts';
+import type { TenantInfo, Tenants } from './platform.ts';
 
 /** `<label>.<domain>.<top level>` */
 const SUBDOMAIN_LABELS_MIN = 3;
@@ -54,6 +54,16 @@ export function tenantOfHost(tenants: Tenants, host: string): TenantInfo | undef
   return undefined;
 }
 
+/** As `tenantOfHost` where it only chooses; a host that is refused means none here: the login refuses it. */
+export function tenantMeant(tenants: Tenants, host: string): TenantInfo | undefined {
+  try {
+    return tenantOfHost(tenants, host);
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    return undefined;
+  }
+}
+
 /**
  * Without a suffix no host means a tenant, but for the id of one of the operator's in front of a domain that is not the
  * server's own.
@@ -77,8 +87,5 @@ const isChosenByTenant = (
  * @returns the tenant of the host that was called. @throws PlatformError 403 when the host begins with the id of a
  * tenant.
  */
-export const tenantCalled = ({
-  called,
-  platform,
-}: Pick<ApiRequest, 'called'> & { readonly platform: Pick<Platform, 'tenants'> }): TenantInfo | undefined =>
+export const tenantCalled = ({ called, platform }: Pick<ApiRequest, 'called' | 'platform'>): TenantInfo | undefined =>
   tenantOfHost(platform.tenants, hostCalled(called));

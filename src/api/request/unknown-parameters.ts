@@ -35,11 +35,15 @@ export class UnknownParameters {
     const known = route.query ?? {};
     for (const name of query.names) {
       if (Object.hasOwn(known, name) || WITHOUT_MEANING.has(name)) continue;
-      this.#count(route.path);
       if (route.changesAllThatMatch === true) {
         const limit = `no parameter of this path, which would change more without it; it takes ${Object.keys(known).join(', ')}`;
-        throw new PlatformError('general/invalid-parameter', { name, value: query.text(name) ?? '', limit });
+        throw new PlatformError('general/invalid-parameter', {
+          name: name.slice(0, NAME_LENGTH_MAX),
+          value: query.text(name) ?? '',
+          limit,
+        });
       }
+      this.#count(route.path);
       this.#logOnce(`${route.method} ${route.path}`, name.slice(0, NAME_LENGTH_MAX), principal.tenant);
     }
   }

@@ -5,7 +5,7 @@ import type { TrustedProxies } from '../../config/trusted-proxies.ts';
 import { baseUrlOf, calledAs, hostCalled, type CalledAs } from '../http/base-url.ts';
 import type { Upgraded } from '../http/web-socket.ts';
 import { credentialsText, isCookie, mayLogIn, type HeaderAuthentication } from './authentication.ts';
-import { tenantCalled } from './login-host.ts';
+import { tenantMeant } from './login-host.ts';
 import type { TenantCors } from './cors.ts';
 import { CROSS_SITE_LIMIT, isOfOtherOrigin, ownHosts } from './cross-site.ts';
 import type { Platform } from './platform.ts';
@@ -47,7 +47,7 @@ export class Upgrades {
     const header = (name: string): string => channel.head.headers.get(name) ?? '';
     const called = this.#calledBy(channel);
     const sent = { authorization: header('authorization'), cookie: header('cookie') };
-    const credentials = credentialsText(sent, () => tenantCalled({ called, platform: this.#platform }));
+    const credentials = credentialsText(sent, () => tenantMeant(this.#platform.tenants, hostCalled(called)));
     if (credentials === '') return undefined;
     // No page can set a header of an upgrade: the browser has added them by itself. A page of another origin logs in by
     // its messages.

@@ -298,8 +298,8 @@ export class NatsFollower {
   }
 
   /**
-   * A consumer on a server that came back from a power cut was seen to answer and to give nothing, for ever. Of several
-   * subjects the newest message tells nothing; those are read anew now and then.
+   * Heartbeats say that a consumer is there, not that it gives all. Of several subjects the newest message tells nothing;
+   * those are read anew now and then.
    */
   async #lookBehind(serial: number): Promise<void> {
     const { stream, filter, after } = this.#options;

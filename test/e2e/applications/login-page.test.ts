@@ -2,9 +2,11 @@
  * Web applications below /apps/public/ and the page that logs their users in (docs/spec/login.md#page), in a browser:
  * where it leads, wrong passwords, one-time codes and their set-up.
  */
+import { once } from 'node:events';
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
 import { chromium } from 'playwright-core';
+import { WebSocket } from 'ws';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -117,6 +119,11 @@ t.test('on hosts of tenants a cookie of another tenant opens none of its pages, 
   t.equal(await userAt('victim-d.example.com', own), 'victim');
   t.equal(await userAt('victim-d.example.com', `${foreign}; ${own}`), 'victim', 'one that another page has set first');
   t.equal(await userAt('evil-d.example.com', own), 401, 'at another host');
+  // The id of a tenant is no host of it: the WebSocket is refused for that, which is no fault of the server.
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/notification/realtime`, {
+    headers: { 'x-forwarded-host': 'victim.example.com', cookie: `${foreign}; ${own}` },
+  });
+  t.match(String((await once(socket, 'close'))[1]), /The tenant id victim is not a domain/);
 });
 
 t.test('branding and translations are read at the start of every application, also where there are none', async (t) => {

@@ -6,7 +6,7 @@ import { BYTES_BEFORE_LOGIN_MAX } from '../../http/body-budget.ts';
 import { XSRF_HEADER, credentialsText, isCookie, isRememberedPassword } from '../authentication.ts';
 import { crossSiteOrigin, isSimpleType, ownHosts } from '../cross-site.ts';
 import { callerAtHead } from '../login-caller.ts';
-import { tenantCalled } from '../login-host.ts';
+import { tenantMeant } from '../login-host.ts';
 import { readBody } from './body.ts';
 import { CONTINUE, type Outcome, type Passage } from './passage.ts';
 
@@ -17,7 +17,7 @@ export function requireCredentials(passage: Passage): Outcome {
   if (access !== 'public')
     passage.credentials = credentialsText(
       { authorization: exchange.header('authorization'), cookie: exchange.header('cookie') },
-      () => tenantCalled(passage.request),
+      () => tenantMeant(parts.platform.tenants, hostCalled(passage.request.called)),
     );
   if (passage.request.method !== 'GET') lookForOtherPage(passage);
   if (passage.credentials === '') {
