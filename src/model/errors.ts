@@ -469,6 +469,11 @@ export const ERRORS = {
     'security/Forbidden',
     'The tenant id {id} is not a domain: write it before the user name, {id}/<user>',
   ),
+  'login/host-of-other-tenant': entry(
+    403,
+    'security/Forbidden',
+    'This host is that of the tenant {called}, where no cookie of the tenant {id} counts: log in at a host of your own',
+  ),
   'login/tenant-suspended': entry(401, 'security/Unauthorized', 'The tenant {id} is suspended', 0x87),
   'login/certificate': entry(
     401,

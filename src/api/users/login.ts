@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { CODES_LIMIT, secondFactorError } from '../../accounts/login/second-factor.ts';
 import type { IssuedToken } from '../../accounts/login/tokens.ts';
+import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -43,7 +44,7 @@ function formOf(request: ApiRequest): { userName: string; password: string; code
 }
 
 /** Checks name and password of the form. @throws PlatformError 401, 403 for a host that is the id of a tenant. */
-async function logIn(request: ApiRequest): Promise<{ issued: IssuedToken; lifetimeSeconds: number }> {
+async function logIn(request: ApiRequest): Promise<{ issued: IssuedToken; lifetimeSeconds: number; tenant: Tenant }> {
   const { platform, query } = request;
   const form = formOf(request);
   const asked = query.text('tenant_id');
@@ -71,7 +72,7 @@ async function logIn(request: ApiRequest): Promise<{ issued: IssuedToken; lifeti
   const audience = hostName(request.called.host) || tenant.id;
   const issued = await platform.accounts.tokens.issue(principal, seconds, audience, isWithCode);
   if (issued === undefined) throw new PlatformError('security/unauthorized');
-  return { issued, lifetimeSeconds: seconds };
+  return { issued, lifetimeSeconds: seconds, tenant };
 }
 
 /**
@@ -103,8 +104,12 @@ async function requireSecondFactor(
 
 const NO_STORE = ['Cache-Control', 'no-store'];
 
+/** @throws PlatformError as `logIn`, and 403 at the host of another tenant, where the cookie would not count. */
 async function cookies(request: ApiRequest): Promise<Answer> {
-  const { issued, lifetimeSeconds: seconds } = await logIn(request);
+  const { issued, lifetimeSeconds: seconds, tenant } = await logIn(request);
+  const called = tenantCalled(request);
+  if (called !== undefined && called.number !== tenant.number)
+    throw new PlatformError('login/host-of-other-tenant', { called: called.id, id: tenant.id });
   const tail = `Path=/; Max-Age=${seconds}; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
   return {
     status: 200,

@@ -95,14 +95,18 @@ t.test('on hosts of tenants a cookie of another tenant opens none of its pages, 
   const evil = new Rest(server.url, 'evil/ada', PASSWORD);
   const { id } = await evil.create(APPS, { key: 'trap', name: 'trap', type: 'HOSTED', contextPath: 'trap' });
   await upload(id, 'trap', undefined, 'evil/ada');
-  const cookieOf = async (user: string): Promise<string> => {
-    const answer = await fetch(`${server.url}/tenant/oauth`, {
+  const logIn = (user: string, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${server.url}/tenant/oauth`, {
       method: 'POST',
       body: new URLSearchParams({ grant_type: 'PASSWORD', username: user, password: PASSWORD }).toString(),
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
     });
-    return answer.headers.getSetCookie().map((one) => one.split(';')[0])[0];
-  };
+  const cookieOf = async (user: string): Promise<string> =>
+    (await logIn(user)).headers.getSetCookie().map((one) => one.split(';')[0])[0];
+  const elsewhere = await logIn('evil/ada', { 'x-forwarded-host': 'victim-d.example.com' });
+  t.equal(elsewhere.status, 403, 'a cookie that would not count is not given');
+  t.match(await elsewhere.text(), /This host is that of the tenant victim/);
+  t.same(elsewhere.headers.getSetCookie(), []);
   const [foreign, own] = [await cookieOf('evil/ada'), await cookieOf('victim/ada')];
   const asked = async (host: string, path: string, cookie: string): Promise<number> =>
     (await fetch(server.url + path, { headers: { 'x-forwarded-host': host, cookie }, redirect: 'manual' })).status;
