@@ -8,7 +8,7 @@ export const DENSITIES = ['normal', 'comfortable', 'compact'] as const;
 
 export interface Preferences {
   readonly theme: (typeof THEMES)[number];
-  /** An IANA name, or '' for that of the browser. */
+  /** An IANA name, or '' for that of the tenant, or else of the browser. */
   readonly zone: string;
   readonly language: Language;
   readonly density: (typeof DENSITIES)[number];
@@ -60,7 +60,7 @@ export function preferencesOf(stored: unknown): Preferences {
   };
 }
 
-/** '' is that of the browser. */
+/** '' names none. */
 function isZone(zone: string): boolean {
   if (zone === '') return true;
   try {
@@ -69,6 +69,15 @@ function isZone(zone: string): boolean {
     // RangeError: the browser does not know it.
     return false;
   }
+}
+
+/** What the tenant has set for all its people. */
+export const tenantSettings = signal({ zone: '', tiles: '' });
+
+/** @param options system options of the category `console`. */
+export function takeTenantSettings(options: Readonly<Record<string, string>>): void {
+  const { 'time.zone': zone = '', 'map.tiles': tiles = '' } = options;
+  tenantSettings.value = { zone: isZone(zone) ? zone : '', tiles };
 }
 
 /** The parameter of links that says the zone, so that others see the same times. */

@@ -69,6 +69,11 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
   messaging: { provider: open('') },
   trackers: { 'supported.models': open('') },
   encoding: { test: open('ä') },
+  // Its keys are this server's own: what the console shows every user.
+  console: {
+    'map.tiles': open('', ofTenant('console', 'map.tiles')),
+    'time.zone': open('', ofTenant('console', 'time.zone')),
+  },
   'data-broker': { 'bootstrap.period': open('0') },
   'device-control': {
     'bulkoperation.creationramp': open('1', ofTenant('device-control', 'bulkoperation.creationramp')),

@@ -358,6 +358,7 @@ t.test('tenant, options, roots, health', async (t) => {
     ['two-factor-authentication', 'enforced.group', 'admins'],
     ['files', 'max.size', '1000'],
     ['device-control', 'bulkoperation.creationramp', '7'],
+    ['console', 'time.zone', 'Asia/Kolkata'],
     ['system', 'version', '1', '1017.0.0'],
   ]) {
     api.fake.put('option', `${category}\n${key}`, JSON.stringify({ value }));

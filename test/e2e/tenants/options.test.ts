@@ -442,6 +442,7 @@ const SYSTEM: [category: string, keys: string[], isSecured: boolean][] = [
   ['messaging', ['provider'], false],
   ['trackers', ['supported.models'], false],
   ['encoding', ['test'], false],
+  ['console', ['map.tiles', 'time.zone'], false],
   ['data-broker', ['bootstrap.period'], false],
   ['device-control', ['bulkoperation.creationramp'], false],
   ['gainsight', ['api.key'], false],

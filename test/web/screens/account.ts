@@ -6,6 +6,8 @@ import type { ConsoleBrowser } from '../helpers/browser.ts';
 
 export async function accountScreens(t: Test, console: ConsoleBrowser): Promise<void> {
   const page = await console.page(t);
+  const setZone = (value: string): Promise<unknown> =>
+    console.server.rest.post('/tenant/options', { category: 'console', key: 'time.zone', value });
   await console.open(page, '/account');
   await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
   await page.locator('.zone-button', { hasText: 'UTC+09:00' }).waitFor();
@@ -17,7 +19,15 @@ export async function accountScreens(t: Test, console: ConsoleBrowser): Promise<
   await other.locator('.zone-button', { hasText: 'UTC+09:00' }).waitFor();
   await console.open(other, '/account?tz=America/Lima');
   await other.locator('.zone-button', { hasText: 'UTC−05:00' }).waitFor();
+  await setZone('Asia/Kolkata');
   await page.getByLabel('Time zone').selectOption('');
+  await console.settle(page);
+  await console.open(page, '/account');
+  await page.locator('.zone-button', { hasText: 'UTC+05:30' }).waitFor();
+  await page.getByText('Of the tenant (Asia/').waitFor({ state: 'attached' });
+  await setZone('Mars/Olympus');
+  await console.open(page, '/account');
+  await page.getByText('Of this browser').waitFor({ state: 'attached' });
   await page.getByLabel('Colours').selectOption('system');
   await page.getByLabel('Language').selectOption('de');
   await page.getByRole('heading', { name: 'Ihr Konto' }).waitFor();

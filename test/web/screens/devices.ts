@@ -139,6 +139,22 @@ export async function deviceScreens(t: Test, console: ConsoleBrowser): Promise<v
     await page.getByText('Nothing matches these filters').waitFor();
   });
 
+  await t.test('all that match are selected, also those of other pages', async () => {
+    const count = 101;
+    await Promise.all(Array.from({ length: count }, (_, index) => rest.createDevice(`Mast ${index}`)));
+    await console.open(page, '/devices?name=Mast');
+    await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check();
+    await page.getByRole('button', { name: `Select all ${count} that match` }).click();
+    await page.getByText(`${count} selected`).waitFor();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByLabel(`Type ${count} to confirm`).fill(String(count));
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: `Delete ${count} devices` })
+      .click();
+    await page.getByText('Nothing matches these filters').waitFor();
+  });
+
   await t.test('a device is edited, undone, and deleted by name', async (t) => {
     const id = await rest.createDevice('Fan 1', { c8y_Precise: { value: 1 } });
     await console.open(page, `/devices/${id}`);

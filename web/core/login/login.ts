@@ -1,9 +1,10 @@
 /** Logging in and out. */
 import { startLive } from '../live/live.ts';
-import { setPreferences, preferencesOf, preferences } from '../preferences.ts';
+import { setPreferences, preferencesOf, preferences, takeTenantSettings } from '../preferences.ts';
 import { serverUrl } from '../places.ts';
 import { api, got } from '../api/api.ts';
 import { ApiError, refusalOf } from '../api/error.ts';
+import { getJson } from '../api/json.ts';
 import { contentOf, retrySecondsOf, sendRaw } from '../api/send.ts';
 import {
   forgetBasic,
@@ -18,6 +19,8 @@ import {
 } from '../api/session.ts';
 import type { CurrentTenant, CurrentUser } from '../api/session.ts';
 
+/** What every user of the tenant may read. */
+const TENANT_SETTINGS = '/tenant/system/options/console';
 /** Changes with each login by cookie: other tabs hear of it. */
 const LOGIN_KEY = 'millrace.login';
 
@@ -116,18 +119,20 @@ export async function logInByBasic({ name, password, code }: Credentials): Promi
 async function enter(): Promise<void> {
   const before = user.peek();
   const headers = sessionHeaders();
-  const [entered, own] = await Promise.all([
+  const [entered, own, settings] = await Promise.all([
     plainRequest('/user/currentUser', { headers }) as Promise<CurrentUser>,
     plainRequest('/tenant/currentTenant', { headers }) as Promise<CurrentTenant>,
+    plainRequest(TENANT_SETTINGS, { headers }) as Promise<Record<string, string>>,
   ]);
   const isOther = before?.userName !== entered.userName || tenant.peek()?.name !== own.name;
   if (before !== undefined && isOther) return location.reload();
-  take(entered, own);
+  take(entered, own, settings);
   loginDone();
 }
 
 /** Screens begin with the user, and ask for what is of the tenant. */
-function take(entered: CurrentUser, own: CurrentTenant): void {
+function take(entered: CurrentUser, own: CurrentTenant, settings: Readonly<Record<string, string>>): void {
+  takeTenantSettings(settings);
   tenant.value = own;
   user.value = entered;
   if (entered.shouldResetPassword === true) isPasswordChangeAsked.value = true;
@@ -139,8 +144,12 @@ function take(entered: CurrentUser, own: CurrentTenant): void {
 
 /** At the start of the page: who is logged in, or the login. */
 export async function startSession(): Promise<void> {
-  const [loaded, own] = await Promise.all([got(api.GET('/user/currentUser')), got(api.GET('/tenant/currentTenant'))]);
-  if (user.peek() === undefined) take(loaded as unknown as CurrentUser, own as CurrentTenant);
+  const [loaded, own, settings] = await Promise.all([
+    got(api.GET('/user/currentUser')),
+    got(api.GET('/tenant/currentTenant')),
+    getJson<Record<string, string>>(TENANT_SETTINGS),
+  ]);
+  if (user.peek() === undefined) take(loaded as unknown as CurrentUser, own as CurrentTenant, settings);
 }
 
 /** Ends the session, here and in other tabs, which share its cookie. @throws ApiError. */

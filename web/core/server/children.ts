@@ -47,15 +47,21 @@ const JSON_HEADERS = {
   Accept: 'application/json',
 };
 
-/** Links them. @throws ApiError: 422 for a cycle. */
-export async function addChildren(parent: string, kind: ChildKind, ids: readonly string[]): Promise<void> {
-  await sendRaw(pathOf(parent, kind), { method: 'POST', headers: JSON_HEADERS, body: references(ids) });
+/** Links of one request. */
+const LINKS_OF_REQUEST = 1_000;
+
+async function changeLinks(method: 'POST' | 'DELETE', path: string, ids: readonly string[]): Promise<void> {
+  for (let at = 0; at < ids.length; at += LINKS_OF_REQUEST)
+    await sendRaw(path, { method, headers: JSON_HEADERS, body: references(ids.slice(at, at + LINKS_OF_REQUEST)) });
 }
 
+/** Links them. @throws ApiError: 422 for a cycle. */
+export const addChildren = (parent: string, kind: ChildKind, ids: readonly string[]): Promise<void> =>
+  changeLinks('POST', pathOf(parent, kind), ids);
+
 /** Takes the links away. @throws ApiError. */
-export async function removeChildren(parent: string, kind: ChildKind, ids: readonly string[]): Promise<void> {
-  await sendRaw(pathOf(parent, kind), { method: 'DELETE', headers: JSON_HEADERS, body: references(ids) });
-}
+export const removeChildren = (parent: string, kind: ChildKind, ids: readonly string[]): Promise<void> =>
+  changeLinks('DELETE', pathOf(parent, kind), ids);
 
 const PARENTS: Readonly<Record<ChildKind, string>> = {
   childDevices: 'deviceParents',

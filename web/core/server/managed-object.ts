@@ -26,15 +26,27 @@ export interface ObjectQuery {
 export async function listObjects(
   query: ObjectQuery,
   page: number,
-  signal: AbortSignal,
+  signal?: AbortSignal,
+  pageSize = PAGE_SIZE,
 ): Promise<readonly ManagedObject[]> {
   const answer = await got(
     api.GET('/inventory/managedObjects', {
-      params: { query: { ...query, pageSize: PAGE_SIZE, currentPage: page, withChildren: false } as never },
-      signal,
+      params: { query: { ...query, pageSize, currentPage: page, withChildren: false } as never },
+      ...(signal ? { signal } : {}),
     }),
   );
   return (answer as unknown as { managedObjects: ManagedObject[] }).managedObjects;
+}
+
+/** Objects of a request for ids alone. */
+const IDS_OF_PAGE = 2_000;
+
+/** Ids of all that match. @param count how many those are. @throws ApiError. */
+export async function idsOf(query: ObjectQuery, count: number): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let page = 1; (page - 1) * IDS_OF_PAGE < count; page += 1)
+    for (const { id } of await listObjects(query, page, undefined, IDS_OF_PAGE)) ids.push(id);
+  return ids;
 }
 
 /** How many objects match. @throws ApiError. */

@@ -50,6 +50,7 @@ const de: CommonTexts = {
   newRows: (count, changed = 0) =>
     `${[...(count > 0 ? [`${numberText(count)} neue`] : []), ...(changed > 0 ? [`${numberText(changed)} geänderte`] : [])].join(', ')} zeigen`,
   selected: (count) => `${numberText(count)} ausgewählt`,
+  selectAllThatMatch: (count) => `Alle ${numberText(count)} passenden auswählen`,
   selectRow: (name) => `${name} auswählen`,
   selectAll: 'Alle Zeilen dieser Seite auswählen',
   sortBy: (name) => `Nach ${name} ordnen`,
@@ -94,6 +95,7 @@ const de: CommonTexts = {
   zone: 'Zeitzone',
   zoneOf: (zone) => `Zeiten in ${zone}`,
   browserZone: 'Die dieses Browsers',
+  tenantZone: 'Die des Mandanten',
   theme: 'Farben',
   themes: { system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
   language: 'Sprache',

@@ -49,6 +49,7 @@ const en = {
   newRows: (count: number, changed = 0) =>
     `Show ${[...(count > 0 ? [`${numberText(count)} new`] : []), ...(changed > 0 ? [`${numberText(changed)} changed`] : [])].join(', ')}`,
   selected: (count: number) => `${numberText(count)} selected`,
+  selectAllThatMatch: (count: number) => `Select all ${numberText(count)} that match`,
   selectRow: (name: string) => `Select ${name}`,
   selectAll: 'Select all rows of this page',
   sortBy: (name: string) => `Sort by ${name}`,
@@ -93,6 +94,7 @@ const en = {
   zone: 'Time zone',
   zoneOf: (zone: string) => `Times are shown in ${zone}`,
   browserZone: 'Of this browser',
+  tenantZone: 'Of the tenant',
   theme: 'Colours',
   themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
   language: 'Language',

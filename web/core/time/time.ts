@@ -2,7 +2,7 @@
  * Times as all screens show them: ISO order, 24 hours, in one zone. Every picker, axis and tooltip formats with these
  * functions, so they cannot disagree.
  */
-import { ZONE_PARAMETER, linkedZone, preferences } from '../preferences.ts';
+import { ZONE_PARAMETER, linkedZone, preferences, tenantSettings } from '../preferences.ts';
 import { locale } from '../text/language.ts';
 
 let zoneOfBrowser: string | undefined;
@@ -10,8 +10,11 @@ let zoneOfBrowser: string | undefined;
 /** The zone of the browser when the page was opened: every time on it is asked for it. */
 export const browserZone = (): string => (zoneOfBrowser ??= new Intl.DateTimeFormat().resolvedOptions().timeZone);
 
+/** Of those who have chosen none. */
+export const usualZone = (): string => tenantSettings.value.zone || browserZone();
+
 /** The zone that times are shown in. */
-export const shownZone = (): string => linkedZone.value || preferences.value.zone || browserZone();
+export const shownZone = (): string => linkedZone.value || preferences.value.zone || usualZone();
 
 /** The address with the zone of its times. */
 export function withZone(address: string): string {

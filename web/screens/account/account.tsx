@@ -6,10 +6,10 @@ import { tenant, user } from '../../core/api/session.ts';
 import { keepPreferences } from '../../core/login/keep-preferences.ts';
 import { notify, runUndo, undoList } from '../../core/notices.ts';
 import type { UndoEntry } from '../../core/notices.ts';
-import { DENSITIES, THEMES, linkedZone, preferences } from '../../core/preferences.ts';
+import { DENSITIES, THEMES, linkedZone, preferences, tenantSettings } from '../../core/preferences.ts';
 import type { Preferences } from '../../core/preferences.ts';
 import { common } from '../../core/text/common.ts';
-import { browserZone } from '../../core/time/time.ts';
+import { usualZone } from '../../core/time/time.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/fields.tsx';
 import { Page, Section } from '../../parts/page.tsx';
@@ -45,7 +45,10 @@ function Display() {
           label={shared.zone}
           value={linkedZone.value || zone}
           options={[
-            { value: '', text: `${shared.browserZone} (${browserZone()})` },
+            {
+              value: '',
+              text: `${tenantSettings.value.zone === '' ? shared.browserZone : shared.tenantZone} (${usualZone()})`,
+            },
             ...zones(linkedZone.value || zone).map((value) => ({ value, text: value })),
           ]}
           onChange={(value) => {

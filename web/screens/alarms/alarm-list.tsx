@@ -339,7 +339,7 @@ export function AlarmList({ source }: { readonly source?: string }) {
             ) : (
               canSelectAll && (
                 <Button kind="quiet" onClick={() => setAll(true)}>
-                  {words.selectAllThatMatch(total)}
+                  {common().selectAllThatMatch(total)}
                 </Button>
               )
             )}

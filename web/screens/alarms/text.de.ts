@@ -27,7 +27,6 @@ const de: AlarmTexts = {
   changedMeanwhile: 'Er wurde inzwischen geändert und bleibt, wie er ist.',
   notChanged: (count) =>
     `${alarms(count)} nach einer Minute nicht geändert: Der Server arbeitet weiter, oder Sie dürfen sie nicht ändern.`,
-  selectAllThatMatch: (count) => `Alle ${numberText(count)} passenden auswählen`,
   allSelected: (count) => `Alle ${numberText(count)} passenden sind ausgewählt`,
   confirmText: (count) =>
     `Das ändert ${alarms(count)}, auf die die Filter passen, auch die anderer Seiten. Es lässt sich rückgängig machen.`,

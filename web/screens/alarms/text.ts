@@ -32,7 +32,6 @@ const en = {
   changedMeanwhile: 'It was changed meanwhile, and stays as it is.',
   notChanged: (count: number) =>
     `${alarms(count)} ${plural(count, { one: 'is', other: 'are' })} not changed after a minute: the server goes on, or you may not change them.`,
-  selectAllThatMatch: (count: number) => `Select all ${numberText(count)} that match`,
   allSelected: (count: number) => `All ${numberText(count)} that match are selected`,
   confirmText: (count: number) =>
     `This changes ${alarms(count)} that match the filters, also those of other pages. It can be undone.`,

@@ -1,6 +1,6 @@
 /** What is done to several devices of the list: into a group, an operation, deletion. */
 import { FolderPlus, Send, Trash2 } from 'lucide';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../core/api/error.ts';
 import { workOnMany } from '../../core/api/many.ts';
 import { useAction } from '../../core/api/request.ts';
@@ -8,28 +8,33 @@ import { sendRaw } from '../../core/api/send.ts';
 import { notify } from '../../core/notices.ts';
 import { queryText } from '../../core/route.ts';
 import { addChildren, childrenAmong } from '../../core/server/children.ts';
+import { idsOf } from '../../core/server/managed-object.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { CheckField } from '../../parts/fields.tsx';
 import { GroupField } from '../../parts/group-field.tsx';
+import { FormFault } from '../../parts/states.tsx';
 import { INVENTORY_ADMIN, offerUndoOfMembers } from '../groups/group-object.ts';
 import { AnyOperation } from '../operations/any-operation.tsx';
 import { CONTROL, createOperation } from '../operations/operation.ts';
 import { words as deviceWords } from './text.ts';
 
-/** Devices that can be selected at once. */
-const SELECTED_MAX = 1_000;
+/** Devices that are worked on at once: the page asks for each alone. */
+const SELECTED_MAX = 10_000;
 
 export interface ListActionsProps {
   readonly ids: ReadonlySet<string>;
+  /** The query that the list shows, and how many match it; undefined while they are counted. */
+  readonly query: string;
+  readonly total: number | undefined;
   /** Selects these in their place: those that failed. */
   readonly onSelect: (ids: ReadonlySet<string>) => void;
   /** The list has changed. */
   readonly onChanged: () => void;
 }
 
-interface OpenProps extends ListActionsProps {
+interface OpenProps extends Omit<ListActionsProps, 'query' | 'total'> {
   readonly onClose: () => void;
 }
 
@@ -37,7 +42,7 @@ interface OpenProps extends ListActionsProps {
  * Works on each device. Those that failed stay selected. @throws ApiError with the first refusal, after all were tried.
  */
 async function workOnSelected(
-  { ids, onSelect }: ListActionsProps,
+  { ids, onSelect }: Pick<ListActionsProps, 'ids' | 'onSelect'>,
   work: (id: string) => Promise<unknown>,
 ): Promise<number> {
   const { done, failed } = await workOnMany([...ids], work);
@@ -117,6 +122,14 @@ export function ListActions(props: ListActionsProps) {
   const words = deviceWords();
   const [open, setOpen] = useState<'group' | 'operation' | 'remove'>();
   const close = (): void => setOpen(undefined);
+  const { query, total = 0 } = props;
+  const shown = useRef(query);
+  shown.current = query;
+  const selectAll = useAction(async () => {
+    const ids = await idsOf({ q: query }, total);
+    // The list may show others by now.
+    if (shown.current === query) props.onSelect(new Set(ids));
+  });
   const blocked = props.ids.size > SELECTED_MAX ? words.selectedTooMany(SELECTED_MAX) : undefined;
   return (
     <>
@@ -129,6 +142,17 @@ export function ListActions(props: ListActionsProps) {
       <Button icon={Trash2} kind="danger" roles={INVENTORY_ADMIN} blocked={blocked} onClick={() => setOpen('remove')}>
         {words.remove}
       </Button>
+      {total > props.ids.size && (
+        <Button
+          kind="quiet"
+          isBusy={selectAll.isRunning}
+          blocked={total > SELECTED_MAX ? words.selectedTooMany(SELECTED_MAX) : undefined}
+          onClick={() => void selectAll.run()}
+        >
+          {common().selectAllThatMatch(total)}
+        </Button>
+      )}
+      <FormFault error={selectAll.error} />
       {open === 'group' && <AddToGroup {...props} onClose={close} />}
       {open === 'remove' && <RemoveSelected {...props} onClose={close} />}
       {open === 'operation' && (

@@ -228,7 +228,9 @@ export default function Devices() {
         sort={order}
         onSort={(value) => set({ sort: sortText(value), page: 1 }, { isStep: true })}
         selection={{ keys: selected, onChange: setSelected, nameOf }}
-        bulk={<ListActions ids={selected} onSelect={setSelected} onChanged={reload} />}
+        bulk={
+          <ListActions ids={selected} query={filter} total={list.total} onSelect={setSelected} onChanged={reload} />
+        }
         hasFilters={hasFilters}
         onClearFilters={clear}
         empty={

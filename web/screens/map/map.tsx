@@ -5,9 +5,9 @@ import type { ComponentType } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded } from '../../core/api/request.ts';
-import { ApiError } from '../../core/api/error.ts';
 import { sendRaw } from '../../core/api/send.ts';
 import { SERVER_URL } from '../../core/places.ts';
+import { tenantSettings } from '../../core/preferences.ts';
 import { href, queryText } from '../../core/route.ts';
 import { countObjects } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
@@ -40,18 +40,7 @@ async function placesIn(query: string, signal: AbortSignal): Promise<readonly De
 }
 
 /** The policy of the page allows pictures of this server alone, so tiles have a path of it. */
-async function tilesOf(signal: AbortSignal): Promise<string> {
-  try {
-    const { value } = (await (await sendRaw('/tenant/options/console/map.tiles', { signal })).json()) as {
-      value: string;
-    };
-    return /^\/[^/]/.test(value) ? SERVER_URL + value : '';
-  } catch (error) {
-    // Not set, or options are not for this user.
-    if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return '';
-    throw error;
-  }
-}
+const tilesOf = (path: string): string => (/^\/[^/]/.test(path) ? SERVER_URL + path : '');
 
 export default function MapScreen() {
   const words = mapWords();
@@ -63,7 +52,6 @@ export default function MapScreen() {
   useEffect(() => {
     void import('./world-map.tsx').then((loaded) => setDrawn(() => loaded.default));
   }, []);
-  const tiles = useLoaded(tilesOf, []);
   const query = box === undefined ? '' : boxQuery(box);
   const places = useLoaded(query === '' ? undefined : (signal) => placesIn(query, signal), [query]);
   const counted = useLoaded(query === '' ? undefined : (signal) => countObjects({ q: query }, signal), [query]);
@@ -86,7 +74,7 @@ export default function MapScreen() {
       }
     >
       <div class="columns">
-        {Drawn === undefined || (tiles.data === undefined && tiles.error === undefined) ? (
+        {Drawn === undefined ? (
           <div class="map">
             <Loading />
           </div>
@@ -94,7 +82,7 @@ export default function MapScreen() {
           <Drawn
             view={view}
             places={found}
-            tiles={tiles.data ?? ''}
+            tiles={tilesOf(tenantSettings.value.tiles)}
             onView={(next, nextBox) => {
               setBox(nextBox);
               set({ at: viewText(next) });
