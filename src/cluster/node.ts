@@ -31,6 +31,7 @@ import type { BlockStore, ClusterDocuments } from '../ports/cluster/documents.ts
 import { JournalUnavailable } from '../ports/cluster/journal.ts';
 import type { ShardJournal } from '../ports/cluster/journal.ts';
 import type { ShardLeases } from '../ports/cluster/leases.ts';
+import { ServiceWatch } from './shards/service-watch.ts';
 import { ShardOwner } from './shard-owner.ts';
 import { Visibility } from './gateway/visibility.ts';
 
@@ -42,6 +43,7 @@ const LEAVE_MS = 2_000;
 const TRIM_MS = 1_000;
 const SAVE_MS = 1_000;
 const SWEEP_MS = 60_000;
+const WATCH_MS = 1_000;
 /** Caches forget what is older than twice this time. */
 const AGE_MS = 30_000;
 /** A DELETE waits this long for the other shards before it tries again. */
@@ -116,6 +118,7 @@ export class ClusterNode {
   readonly visibility: Visibility;
   readonly deletion: DataDeletion;
   readonly owners: readonly ShardOwner[];
+  readonly watch: ServiceWatch;
   readonly #options: ClusterNodeOptions;
   readonly #timers: NodeJS.Timeout[] = [];
   #isStopped = false;
@@ -202,6 +205,10 @@ export class ClusterNode {
           deliver: (command, pendingId) => this.commands.deliver(command, pendingId),
         }),
     );
+    this.watch = new ServiceWatch((shard) => {
+      const owner = leases.ownerOf(shard);
+      return owner !== undefined && (owner !== messages.nodeId || this.owners[shard].isInService);
+    }, log);
     this.visibility = new Visibility({
       messages,
       leases,
@@ -246,6 +253,7 @@ export class ClusterNode {
     this.#every(SWEEP_MS, async () => {
       for (const owner of this.owners) await owner.sweep();
     });
+    this.#every(WATCH_MS, async () => this.watch.look(performance.now()));
     this.#every(AGE_MS, async () => caches.age());
   }
 

@@ -510,6 +510,7 @@ export class ClusterCore implements ServerCore {
             node: this.nodeId,
             shards: leases.owned.size,
             nodes: leases.members.map(({ nodeId }) => nodeId),
+            ...(this.node.watch.unserved.length === 0 ? {} : { unservedShards: this.node.watch.unserved }),
           }),
         metrics: [
           [
@@ -519,6 +520,12 @@ export class ClusterCore implements ServerCore {
             () => projector.lagGroups,
           ],
           ['gauge', 'millrace_cluster_shards', 'Shards that this node owns', () => leases.owned.size],
+          [
+            'gauge',
+            'millrace_cluster_unserved_shards',
+            'Shards that have handled no command for 30 s for want of an owner or a take-over, as this node sees it',
+            () => this.node.watch.unserved.length,
+          ],
           ['gauge', 'millrace_cluster_nodes', 'Nodes of the cluster as this one sees it', () => leases.members.length],
           [
             'gauge',

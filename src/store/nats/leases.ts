@@ -45,6 +45,8 @@ const READ_AGAIN_MS = 10_000;
 const RELEASES_MAX = 4;
 /** After a shard could not be taken into service: before it is tried here again. */
 const RETRY_ACQUIRE_MS = 1_000;
+/** A take-over that has not ended by then has failed: another node may take the shard, or this one anew. */
+const ACQUIRE_MS = 60_000;
 /** Entries of nodes that died are removed after this many lease times. */
 const FORGET_LEASES = 20;
 
@@ -306,7 +308,7 @@ export class NatsLeases implements ShardLeases {
       if (message) this.#takeHeartbeat(nodeId, message);
       return !this.#isAlive(nodeId);
     } catch (error) {
-      return isMissing(error) && !this.#isAlive(nodeId);
+      return codeOf(error) === NO_MESSAGE && !this.#isAlive(nodeId);
     }
   }
 
@@ -347,8 +349,32 @@ export class NatsLeases implements ShardLeases {
       return seq;
     } catch (error) {
       log.debug({ err: error, shard }, 'the lease of a shard was not written');
+      if (codeOf(error) === WRONG_LAST_SEQUENCE) await this.#readEntry(shard);
       return undefined;
     }
+  }
+
+  /** Takes what the leader has, also where that is older: the bucket may have lost what this node has seen of it. */
+  async #readEntry(shard: number): Promise<void> {
+    const { connection, prefix, log } = this.#options;
+    const known = this.#entries.get(shard)?.revision ?? 0;
+    let stored: { readonly seq: number; readonly data: Uint8Array } | null;
+    try {
+      stored = await connection.manager.streams.getMessage(`KV_${prefix}_leases`, {
+        last_by_subj: `$KV.${prefix}_leases.${shard}`,
+      });
+    } catch (error) {
+      // No leader answers: the next write that is refused asks again.
+      if (codeOf(error) !== NO_MESSAGE) return;
+      stored = null;
+    }
+    // Meanwhile seen or written.
+    if ((this.#entries.get(shard)?.revision ?? 0) !== known) return;
+    if ((stored?.seq ?? 0) < known) {
+      log.warn({ shard, seen: known, stored: stored?.seq ?? 0 }, 'the lease of a shard is older than it was');
+      this.#entries.delete(shard);
+    }
+    if (stored !== null) this.#takeEntry(shard, stored);
   }
 
   #tick(): void {
@@ -424,7 +450,7 @@ export class NatsLeases implements ShardLeases {
       this.#owned.set(shard, epoch);
       this.#events.onChanged();
       try {
-        await this.#events.onAcquired(shard, epoch);
+        await inTime(this.#events.onAcquired(shard, epoch));
       } catch (error) {
         // Given up or lost meanwhile.
         if (this.#owned.get(shard) !== epoch) return;
@@ -495,7 +521,23 @@ export class NatsLeases implements ShardLeases {
   }
 }
 
-const isMissing = (error: unknown): boolean => (error as { code?: number }).code === 10037;
+/** Codes of JetStream's errors. */
+const NO_MESSAGE = 10_037;
+const WRONG_LAST_SEQUENCE = 10_071;
+const codeOf = (error: unknown): number | undefined => (error as { code?: number }).code;
+
+/** @throws when the take-over has not ended in its time. */
+async function inTime(takeOver: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not in service within ${ACQUIRE_MS / 1_000} s`)), ACQUIRE_MS);
+  });
+  try {
+    await Promise.race([takeOver, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 function parse<Value>(data: Uint8Array): Value | undefined {
   try {
