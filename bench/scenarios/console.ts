@@ -150,6 +150,7 @@ async function round(context: Context, subject: Millrace, page: Page, number: nu
   await measured('key to search result', async (time) => {
     await page.goto(url('/'));
     await page.getByRole('heading', { name: 'Home' }).waitFor();
+    await sleep(1_000);
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').getByRole('combobox').waitFor();
     return evaluate(`bench.typed('Object ${1_234 + time * 1_111}')`);
