@@ -19,8 +19,6 @@ import {
 } from '../api/session.ts';
 import type { CurrentTenant, CurrentUser } from '../api/session.ts';
 
-/** What every user of the tenant may read. */
-const TENANT_SETTINGS = '/tenant/system/options/console';
 /** Changes with each login by cookie: other tabs hear of it. */
 const LOGIN_KEY = 'millrace.login';
 
@@ -119,20 +117,18 @@ export async function logInByBasic({ name, password, code }: Credentials): Promi
 async function enter(): Promise<void> {
   const before = user.peek();
   const headers = sessionHeaders();
-  const [entered, own, settings] = await Promise.all([
+  const [entered, own] = await Promise.all([
     plainRequest('/user/currentUser', { headers }) as Promise<CurrentUser>,
     plainRequest('/tenant/currentTenant', { headers }) as Promise<CurrentTenant>,
-    plainRequest(TENANT_SETTINGS, { headers }) as Promise<Record<string, string>>,
   ]);
   const isOther = before?.userName !== entered.userName || tenant.peek()?.name !== own.name;
   if (before !== undefined && isOther) return location.reload();
-  take(entered, own, settings);
+  take(entered, own);
   loginDone();
 }
 
 /** Screens begin with the user, and ask for what is of the tenant. */
-function take(entered: CurrentUser, own: CurrentTenant, settings: Readonly<Record<string, string>>): void {
-  takeTenantSettings(settings);
+function take(entered: CurrentUser, own: CurrentTenant): void {
   tenant.value = own;
   user.value = entered;
   if (entered.shouldResetPassword === true) isPasswordChangeAsked.value = true;
@@ -144,12 +140,18 @@ function take(entered: CurrentUser, own: CurrentTenant, settings: Readonly<Recor
 
 /** At the start of the page: who is logged in, or the login. */
 export async function startSession(): Promise<void> {
-  const [loaded, own, settings] = await Promise.all([
-    got(api.GET('/user/currentUser')),
-    got(api.GET('/tenant/currentTenant')),
-    getJson<Record<string, string>>(TENANT_SETTINGS),
-  ]);
-  if (user.peek() === undefined) take(loaded as unknown as CurrentUser, own as CurrentTenant, settings);
+  void readTenantSettings();
+  const [loaded, own] = await Promise.all([got(api.GET('/user/currentUser')), got(api.GET('/tenant/currentTenant'))]);
+  if (user.peek() === undefined) take(loaded as unknown as CurrentUser, own as CurrentTenant);
+}
+
+/** Nothing waits for them: until they are there, or where the server does not tell them, the usual ones hold. */
+async function readTenantSettings(): Promise<void> {
+  try {
+    takeTenantSettings(await getJson<Record<string, string>>('/tenant/system/options/console'));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
 }
 
 /** Ends the session, here and in other tabs, which share its cookie. @throws ApiError. */
