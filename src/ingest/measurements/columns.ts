@@ -37,6 +37,10 @@ const DOCUMENT_BYTES_MAX = 16 * 1_048_576;
  */
 const DOCUMENT_BYTES_KEPT = 4 * 1_048_576;
 
+/** Rows that an empty block has memory for: most blocks hold few. Further ones make it four times as large. */
+const FIRST_ROWS = 1_024;
+const GROWTH = 4;
+
 const NUMBER_COLUMNS = [
   'tenant',
   'source',
@@ -56,24 +60,32 @@ const DICTIONARY_COLUMNS = [
   ['unit', 'units'],
 ] as const;
 
+type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+
+function longer<Column extends Numbers>(column: Column, length: number): Column {
+  const grown = new (column.constructor as new (length: number) => Column)(length);
+  grown.set(column);
+  return grown;
+}
+
 export class MeasurementColumns implements MeasurementBlock {
   readonly rowsMax: number;
   rowCount = 0;
-  readonly tenant: Uint32Array;
-  readonly source: Float64Array;
-  readonly time: Float64Array;
-  readonly id: Float64Array;
-  readonly part: Uint16Array;
-  readonly type: Uint16Array;
-  readonly fragment: Uint16Array;
-  readonly series: Uint16Array;
-  readonly value: Float64Array;
-  readonly unit: Uint16Array;
-  readonly documentLength: Uint32Array;
-  readonly form: Float64Array;
+  tenant = new Uint32Array(FIRST_ROWS);
+  source = new Float64Array(FIRST_ROWS);
+  time = new Float64Array(FIRST_ROWS);
+  id = new Float64Array(FIRST_ROWS);
+  part = new Uint16Array(FIRST_ROWS);
+  type = new Uint16Array(FIRST_ROWS);
+  fragment = new Uint16Array(FIRST_ROWS);
+  series = new Uint16Array(FIRST_ROWS);
+  value = new Float64Array(FIRST_ROWS);
+  unit = new Uint16Array(FIRST_ROWS);
+  documentLength = new Uint32Array(FIRST_ROWS);
+  form = new Float64Array(FIRST_ROWS);
   hasForms = false;
-  readonly shard: Uint8Array;
-  readonly seq: Float64Array;
+  shard = new Uint8Array(FIRST_ROWS);
+  seq = new Float64Array(FIRST_ROWS);
   readonly types = new Interner();
   readonly fragments = new Interner();
   readonly seriesNames = new Interner();
@@ -86,26 +98,10 @@ export class MeasurementColumns implements MeasurementBlock {
    * @param rowsMax rows at which the block is full; a measurement is never split, so MEASUREMENT_VALUES_MAX more may
    * come.
    * @param monthsMax distinct months of times at which it is full.
-   * @param beyond rows that may come behind `rowsMax`; 0 where all rows are counted before.
    */
-  constructor(rowsMax: number, monthsMax = MONTHS_MAX, beyond = MEASUREMENT_VALUES_MAX) {
+  constructor(rowsMax: number, monthsMax = MONTHS_MAX) {
     this.#months = new Months(monthsMax);
-    const room = rowsMax + beyond;
     this.rowsMax = rowsMax;
-    this.tenant = new Uint32Array(room);
-    this.source = new Float64Array(room);
-    this.time = new Float64Array(room);
-    this.id = new Float64Array(room);
-    this.part = new Uint16Array(room);
-    this.type = new Uint16Array(room);
-    this.fragment = new Uint16Array(room);
-    this.series = new Uint16Array(room);
-    this.value = new Float64Array(room);
-    this.unit = new Uint16Array(room);
-    this.documentLength = new Uint32Array(room);
-    this.form = new Float64Array(room);
-    this.shard = new Uint8Array(room);
-    this.seq = new Float64Array(room);
   }
 
   get isFull(): boolean {
@@ -130,7 +126,8 @@ export class MeasurementColumns implements MeasurementBlock {
 
   /** Rows, as a block of their own. */
   where(isWanted: (row: number) => boolean): MeasurementColumns {
-    const rest = new MeasurementColumns(Math.max(1, this.rowCount), MONTHS_MAX, 0);
+    const rest = new MeasurementColumns(Math.max(1, this.rowCount));
+    rest.#makeRoom(this.rowCount);
     rest.documents = Buffer.alloc(this.documentBytes);
     rest.hasForms = this.hasForms;
     let documentStart = 0;
@@ -183,6 +180,7 @@ export class MeasurementColumns implements MeasurementBlock {
     const form = formOf(view, at, view.getUint32(at + OFFSET_LENGTH, true));
     if (form !== 0) this.hasForms = true;
     const rows = count === 0 ? 1 : count;
+    if (this.rowCount + rows > this.seq.length) this.#makeRoom(this.rowCount + rows);
     this.#months.add(view.getFloat64(at + OFFSET_TIME, true));
     for (let part = 0; part < rows; part += 1) {
       const row = this.rowCount;
@@ -207,6 +205,25 @@ export class MeasurementColumns implements MeasurementBlock {
       }
     }
     return true;
+  }
+
+  #makeRoom(rows: number): void {
+    if (rows <= this.seq.length) return;
+    const length = Math.max(rows, Math.min(this.seq.length * GROWTH, this.rowsMax + MEASUREMENT_VALUES_MAX));
+    this.tenant = longer(this.tenant, length);
+    this.source = longer(this.source, length);
+    this.time = longer(this.time, length);
+    this.id = longer(this.id, length);
+    this.part = longer(this.part, length);
+    this.type = longer(this.type, length);
+    this.fragment = longer(this.fragment, length);
+    this.series = longer(this.series, length);
+    this.value = longer(this.value, length);
+    this.unit = longer(this.unit, length);
+    this.documentLength = longer(this.documentLength, length);
+    this.form = longer(this.form, length);
+    this.shard = longer(this.shard, length);
+    this.seq = longer(this.seq, length);
   }
 
   #addValue(batch: Buffer, view: DataView, at: number, row: number): number {

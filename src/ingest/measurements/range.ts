@@ -3,7 +3,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import type { JournalBatch } from '../../ports/stores/journal.ts';
 import { kindAt, modeAt, nextAt, rowCountAt } from '../journal/record-layout.ts';
-import { MONTHS_MAX, MeasurementColumns } from './columns.ts';
+import { MeasurementColumns } from './columns.ts';
 import { isWholeMeasurement } from './record.ts';
 
 /** A stored measurement in a group of the journal. */
@@ -40,7 +40,7 @@ export function findMeasurements(
 export function columnsOf(found: readonly FoundMeasurement[], rowsMin = 1): MeasurementColumns {
   // A measurement has room beyond the last row, whatever it has of values.
   const rows = found.reduce((count, { records, at }) => count + rowCountAt(records, at), 1);
-  const columns = new MeasurementColumns(Math.max(rows, rowsMin), MONTHS_MAX, 0);
+  const columns = new MeasurementColumns(Math.max(rows, rowsMin));
   for (const { records, at, seq } of found)
     columns.add(records, new DataView(records.buffer, records.byteOffset, records.length), at, seq);
   return columns;
