@@ -318,7 +318,8 @@ class Rig {
   }
 
   #handle(command: Command): undefined {
-    t.equal(command.tenant, 2);
+    // No assertion for each of thousands.
+    if (command.tenant !== 2) throw new Error(`a command to tenant ${command.tenant}`);
     if (command.kind !== COMMAND.RECORDS_CHANGE) {
       const id = Number((command.body as EntityDelete).id);
       this.onDelete(id);

@@ -106,11 +106,9 @@ t.test('who waits for them, and their bound', async (t) => {
   t.notOk(sources.concerns({ tables: ['managed_objects', 'audits'], tenant: 1 }));
   t.ok(sources.concerns({ tables: ['measurements'], tenant: 1, source: 5 }));
   t.notOk(sources.concerns({ tables: ['measurements'], tenant: 1, source: 6 }));
-  for (let seq = 2; seq <= 10_000; seq += 1) {
-    t.notOk(sources.isFull && `full with ${seq - 1}`);
-    sources.add(gone(seq, seq));
-  }
-  t.ok(sources.isFull);
+  let count = 1;
+  for (; count < 20_000 && !sources.isFull; count += 1) sources.add(gone(count + 1, count + 1));
+  t.equal(count, 10_000);
   sources.clear();
   t.notOk(sources.isFull);
   t.strictSame(sources.deletions, []);

@@ -75,7 +75,7 @@ t.test('any bytes give rows or SmartREST errors, and an end', (t) => {
   t.comment(`seed ${random.seed}`);
   const row = new MeasurementRow();
   let count = 0;
-  for (let round = 0; round < rounds(15_000, 60_000); round += 1) {
+  for (let round = 0; round < rounds(5_000, 60_000); round += 1) {
     const body =
       round % 3 === 0
         ? Buffer.from(Array.from({ length: random.below(60) }, () => random.below(256)))
@@ -92,6 +92,6 @@ t.test('any bytes give rows or SmartREST errors, and an end', (t) => {
       break;
     }
   }
-  t.ok(count > 2_500, `${count} rows, seed ${random.seed}`);
+  t.ok(count > 800, `${count} rows, seed ${random.seed}`);
   t.end();
 });

@@ -54,6 +54,7 @@ function createNodes(): { cluster: InMemoryCluster; members: Set<string>; a: Rel
       },
       tickMs: 20,
     });
+    t.teardown(() => relay.close());
     return Object.assign(createWorld({ elsewhere: relay }), { relay, counted });
   };
   return { cluster, members, a: node('a'), b: node('b'), c: node('c') };
