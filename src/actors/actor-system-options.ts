@@ -11,6 +11,7 @@ import type { HistoryRow } from '../ports/stores/history-writer.ts';
 import type { ChangedUser } from './runtime/context.ts';
 import type { Documents } from '../ports/stores/documents.ts';
 import type { Forwarder } from './runtime/forwarder.ts';
+import type { ChangeBounds } from './runtime/group-size.ts';
 
 export interface UsageCount {
   count(tenant: number, counter: 'measurements_created'): void;
@@ -41,6 +42,8 @@ export interface ShardRole {
    * written, and the system has stopped.
    */
   readonly onTooLarge: (lastSeq: number, count: number) => void;
+  /** CHANGE_BOUNDS unless given. */
+  readonly bounds?: ChangeBounds | undefined;
 }
 
 export interface ActorSystemOptions {

@@ -14,7 +14,7 @@ import type { HistoryRow } from '../ports/stores/history-writer.ts';
 import type { ActorSystemOptions } from './actor-system-options.ts';
 import { ActorContext } from './runtime/context.ts';
 import type { DocumentChange } from '../ports/stores/documents.ts';
-import { charsOf, COMMAND_CHARS_MAX, GROUP_CHARS_MAX, newestRows } from './runtime/group-size.ts';
+import { CHANGE_BOUNDS, charsOf, newestRows } from './runtime/group-size.ts';
 import type { ForwardedGroup, Forwarder } from './runtime/forwarder.ts';
 import { FollowUps, HANDLED_PREFIX, shardOfPending } from './runtime/follow-ups.ts';
 import { auditCommand } from './runtime/command-audit.ts';
@@ -377,11 +377,11 @@ export class ActorSystem {
   /** Of a shard, whose commits have a bound. @returns the refusal of a command that is too large by itself. */
   #tooLarge(context: ActorContext, entries: readonly DocumentChange[], group: Group): PlatformError | undefined {
     const { shard } = this.#options;
+    const { commandCharsMax, groupCharsMax } = shard?.bounds ?? CHANGE_BOUNDS;
     const size = shard === undefined ? 0 : charsOf(context, entries);
-    if (size > COMMAND_CHARS_MAX)
-      return new PlatformError('general/change-too-large', { size, limit: COMMAND_CHARS_MAX });
+    if (size > commandCharsMax) return new PlatformError('general/change-too-large', { size, limit: commandCharsMax });
     group.chars += size;
-    if (group.chars <= GROUP_CHARS_MAX || group.contexts.length === 0) return undefined;
+    if (group.chars <= groupCharsMax || group.contexts.length === 0) return undefined;
     this.stop();
     shard?.onTooLarge(group.lastSeq, group.contexts.length);
     return undefined;

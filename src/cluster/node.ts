@@ -6,6 +6,7 @@
 import { UNATTRIBUTED } from '../ports/refusals.ts';
 import type { UsageCount } from '../actors/actor-system-options.ts';
 import type { Forwarder } from '../actors/runtime/forwarder.ts';
+import type { ChangeBounds } from '../actors/runtime/group-size.ts';
 import { DataDeletion } from '../ingest/projector/data-deletion.ts';
 import { parseProgress, PROGRESS_KEY } from '../actors/projector-memory.ts';
 import type { JournalCommand } from '../ingest/journal/command-record.ts';
@@ -89,6 +90,8 @@ export interface ClusterNodeOptions {
   readonly answerTimeoutMs: number;
   readonly projectorRowsMax: number;
   readonly projectorIntervalMs: number;
+  /** See ShardRole. */
+  readonly bounds?: ChangeBounds | undefined;
   /** See ClusterProjectorOptions. */
   readonly isHistoryAway?: () => boolean;
   /** A name of a limit while writes are refused, beside those of the journal. */
@@ -199,6 +202,7 @@ export class ClusterNode {
           bus: options.bus,
           log,
           quarantine: options.quarantine,
+          bounds: options.bounds,
           ...(options.usage ? { usage: options.usage } : {}),
           ...(options.forwarder ? { forwarder: options.forwarder } : {}),
           ...(options.measurements ? { measurements: options.measurements } : {}),

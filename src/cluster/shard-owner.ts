@@ -5,6 +5,7 @@
 import { ActorSystem } from '../actors/actor-system.ts';
 import type { DecidedGroup, UsageCount } from '../actors/actor-system-options.ts';
 import type { Forwarder } from '../actors/runtime/forwarder.ts';
+import type { ChangeBounds } from '../actors/runtime/group-size.ts';
 import { ProjectorMemory } from '../actors/projector-memory.ts';
 import { nextAt } from '../ingest/journal/record-layout.ts';
 import { entryOfCommand } from '../ingest/journal/set-aside.ts';
@@ -56,6 +57,8 @@ export interface ShardOwnerOptions {
   /** Of this node: takes commands whose handling failed. */
   readonly quarantine: Quarantine;
   readonly log: Log;
+  /** See ShardRole. */
+  readonly bounds?: ChangeBounds | undefined;
   /** Appends a follow-up and resolves when it has been handled. */
   readonly deliver: (command: Command, pendingId: string) => Promise<void>;
 }
@@ -242,6 +245,7 @@ export class ShardOwner {
         isOwn: (collection, tenant, id) => isOfShard(shard, collection, tenant, id),
         pendingOf: (other, pendingId) => stores.reader.inShard(other).get('pending', 0, pendingId),
         onTooLarge: (lastSeq, count) => this.#divide(service, lastSeq, count),
+        bounds: this.#options.bounds,
         onOutcome: (gateway, seq, answer, error) => outcomes.answer(gateway, shard, seq, answer, error),
       },
     });

@@ -3,16 +3,18 @@
  * it.
  */
 import t from 'tap';
-import { COMMAND_CHARS_MAX } from '../../src/actors/runtime/group-size.ts';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { until } from '../actors/platform.ts';
 import { TestCluster } from './memory/nodes.ts';
 import type { TestNode } from './memory/nodes.ts';
 
+/** A sixteenth of CHANGE_BOUNDS. */
+const bounds = { commandCharsMax: 2 ** 19, groupCharsMax: 2 ** 20 };
+const COMMIT_CHARS_MAX = 2.5 * 2 ** 20;
 /** Each counts for three times the object: some three commits. */
 const CHANGES = 44;
-const LARGE = 300_000;
+const LARGE = 20_000;
 
 const create = (node: TestNode, id: number, size: number): Promise<unknown> =>
   node.request({
@@ -38,7 +40,7 @@ const committedSizes = (cluster: TestCluster): number[] => {
 t.test(
   'many small changes of one large object in one group: all are carried out, in order, in commits that are bounded',
   async (t) => {
-    const cluster = await TestCluster.of(t, 2, { answerTimeoutMs: 20_000 });
+    const cluster = await TestCluster.of(t, 2, { answerTimeoutMs: 20_000, bounds });
     const [first, second] = cluster.nodes;
     await create(first, 5, LARGE);
     const sizes = committedSizes(cluster);
@@ -51,7 +53,7 @@ t.test(
       Array.from({ length: CHANGES }, (_, index) => index + 1),
     );
     await Promise.all(measured);
-    t.ok(Math.max(...sizes) < 40 * 2 ** 20, `the largest commit had ${Math.max(...sizes)} characters`);
+    t.ok(Math.max(...sizes) < COMMIT_CHARS_MAX, `the largest commit had ${Math.max(...sizes)} characters`);
     await second.node.visible(20_000);
     t.equal(numberOf(cluster.store.snapshot()['managedObject/1/5']), CHANGES);
     t.match(
@@ -65,7 +67,7 @@ t.test(
 );
 
 t.test('the owner is killed between the parts: the next one goes on behind them', async (t) => {
-  const cluster = await TestCluster.of(t, 3, { answerTimeoutMs: 2_000 });
+  const cluster = await TestCluster.of(t, 3, { answerTimeoutMs: 2_000, bounds });
   const owner = cluster.ownerOf(5) as TestNode;
   const [gateway] = cluster.nodes.filter((node) => node !== owner);
   await create(gateway, 5, LARGE);
@@ -98,23 +100,23 @@ t.test('the owner is killed between the parts: the next one goes on behind them'
 });
 
 t.test('many large objects in one group', async (t) => {
-  const cluster = await TestCluster.of(t, 2);
+  const cluster = await TestCluster.of(t, 2, { bounds });
   const [node] = cluster.nodes;
   const shard = shardOf(1, 5);
   const ids = Array.from({ length: 3_000 }, (_, index) => index + 1)
     .filter((id) => shardOf(1, id) === shard)
-    .slice(0, 16);
+    .slice(0, 24);
   const sizes = committedSizes(cluster);
   await Promise.all(ids.map((id) => create(node, id, LARGE)));
   await Promise.all(ids.map((id) => change(node, id, { n: id })));
-  t.ok(Math.max(...sizes) < 40 * 2 ** 20, `the largest commit had ${Math.max(...sizes)} characters`);
+  t.ok(Math.max(...sizes) < COMMIT_CHARS_MAX, `the largest commit had ${Math.max(...sizes)} characters`);
   for (const id of ids) t.equal(numberOf(cluster.store.snapshot()[`managedObject/1/${id}`]), id);
 });
 
 t.test('a change that is too large by itself is refused and changes nothing', async (t) => {
-  const cluster = await TestCluster.of(t, 2);
+  const cluster = await TestCluster.of(t, 2, { bounds });
   const [node] = cluster.nodes;
-  const part = 'x'.repeat(500_000);
+  const part = 'x'.repeat(30_000);
   await create(node, 5, LARGE);
   let refusal: { code: string; status: number; details: { size: number; limit: number } } | undefined;
   for (let index = 0; index < 20 && refusal === undefined; index += 1) {
@@ -124,15 +126,15 @@ t.test('a change that is too large by itself is refused and changes nothing', as
     );
     if (refusal !== undefined) t.equal(numberOf(cluster.store.snapshot()['managedObject/1/5']), index, 'as before');
   }
-  t.match(refusal, { code: 'general/change-too-large', status: 413, details: { limit: COMMAND_CHARS_MAX } });
-  t.ok((refusal?.details.size ?? 0) > COMMAND_CHARS_MAX);
+  t.match(refusal, { code: 'general/change-too-large', status: 413, details: { limit: bounds.commandCharsMax } });
+  t.ok((refusal?.details.size ?? 0) > bounds.commandCharsMax);
   t.equal(numberOf((await change(node, 5, { n: 77 })).doc), 77, 'smaller ones go on');
 });
 
 t.test('a large group: linked at once, deleted in commits that are bounded', async (t) => {
   const cluster = await TestCluster.of(t, 2, { answerTimeoutMs: 60_000 });
   const [node] = cluster.nodes;
-  const ids = Array.from({ length: 700 }, (_, index) => index + 100);
+  const ids = Array.from({ length: 600 }, (_, index) => index + 100);
   const group = (id: number): Promise<unknown> =>
     node.request({
       kind: COMMAND.MANAGED_OBJECT_CREATE,
@@ -153,15 +155,15 @@ t.test('a large group: linked at once, deleted in commits that are bounded', asy
   changes = 0;
   await node.request({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: 5, body: {} });
   await cluster.settled();
-  t.ok(changes < 1_800, `the largest commit had ${changes} changes`);
+  t.ok(changes < 1_700, `the largest commit had ${changes} changes`);
   await until(() => Object.keys(cluster.store.snapshot()).length === 0, 'the subgroups went along');
 });
 
 t.test('what a command sends counts for its size', async (t) => {
-  const cluster = await TestCluster.of(t, 1);
+  const cluster = await TestCluster.of(t, 1, { bounds });
   const [node] = cluster.nodes;
   await create(node, 5, 1);
-  const children = Array.from({ length: 60_000 }, (_, index) => String(index + 100));
+  const children = Array.from({ length: 4_000 }, (_, index) => String(index + 100));
   await t.rejects(
     node.request({ kind: COMMAND.CHILD_ADD, key: 5, body: { kind: 'childAssets', children, parent: '5' } }),
     { code: 'general/change-too-large' },

@@ -8,15 +8,17 @@ import type { HistoryRow } from '../../ports/stores/history-writer.ts';
 import type { ActorContext } from './context.ts';
 import type { DocumentChange } from '../../ports/stores/documents.ts';
 
-/**
- * Of one command: an object of 2.7 million characters, whose row is written into the outbox with its quotes escaped.
- */
-export const COMMAND_CHARS_MAX = 8 * 2 ** 20;
-/**
- * Of one group, which is one commit: below what a commit takes in bytes, also where each character is three, and in
- * changes.
- */
-export const GROUP_CHARS_MAX = 16 * 2 ** 20;
+export interface ChangeBounds {
+  /** Of one command: an object of 2.7 million characters, whose row is written into the outbox with its quotes escaped. */
+  readonly commandCharsMax: number;
+  /**
+   * Of one group, which is one commit: below what a commit takes in bytes, also where each character is three, and in
+   * changes.
+   */
+  readonly groupCharsMax: number;
+}
+
+export const CHANGE_BOUNDS: ChangeBounds = { commandCharsMax: 8 * 2 ** 20, groupCharsMax: 16 * 2 ** 20 };
 /** What a change counts for beside its value. */
 const CHANGE_CHARS = 64;
 

@@ -3,6 +3,7 @@
  * without knowing.
  */
 import type { Test } from 'tap';
+import type { ChangeBounds } from '../../../src/actors/runtime/group-size.ts';
 import { ClusterNode } from '../../../src/cluster/node.ts';
 import type { Change } from '../../../src/cluster/gateway/outcome-sender.ts';
 import { shardOf, shardOfId } from '../../../src/ingest/journal/command-record.ts';
@@ -102,6 +103,7 @@ export class TestNode {
       onShardTaken: () => this.jobs?.lookAtAll(),
       projectorRowsMax: cluster.rowsMax,
       projectorIntervalMs: cluster.intervalMs,
+      bounds: cluster.bounds,
     });
   }
 
@@ -162,6 +164,7 @@ export interface TestClusterOptions {
   readonly rowsMax?: number;
   readonly intervalMs?: number;
   readonly answerTimeoutMs?: number;
+  readonly bounds?: ChangeBounds;
 }
 
 export class TestCluster {
@@ -172,6 +175,7 @@ export class TestCluster {
   readonly rowsMax: number;
   readonly intervalMs: number;
   readonly answerTimeoutMs: number;
+  readonly bounds: ChangeBounds | undefined;
   /** With those that are gone. */
   readonly all: TestNode[] = [];
   #names = 0;
@@ -180,6 +184,7 @@ export class TestCluster {
   constructor(t: Test, options: TestClusterOptions = {}) {
     this.rowsMax = options.rowsMax ?? 200;
     this.intervalMs = options.intervalMs ?? 10;
+    this.bounds = options.bounds;
     this.answerTimeoutMs = options.answerTimeoutMs ?? 3_000 * PATIENCE;
     const alive = setInterval(() => undefined, 1_000);
     t.teardown(() => {
