@@ -250,7 +250,7 @@ t.test('random poison, nodes killed', async (t) => {
   cluster.history.loses = () => random.below(40) === 0;
   cluster.history.refuses = ({ value }) => (value !== undefined && isPoison(value) ? refusal() : undefined);
   const acknowledged: number[] = [];
-  for (let value = 0; value < rounds(300, 600); value += 1) {
+  for (let value = 0; value < rounds(150, 600); value += 1) {
     const node = cluster.nodes[random.below(3)];
     const done = node.measure(1 + random.below(40), value).then(
       () => {

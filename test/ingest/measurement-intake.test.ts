@@ -647,7 +647,7 @@ t.test('a measurement comes back as it was sent, and with the form alone where c
       ? `"c8y_T": {"T": {"unit": "° C", "value": ${number}}}`
       : `"c8y_T": {"T": {"value": ${number}, "unit": "° C"}}`,
   ];
-  for (let round = 0; round < rounds(2_000, 5_000); round += 1) {
+  for (let round = 0; round < rounds(700, 5_000); round += 1) {
     const members = parts(random.pick([`"${TIME}"`, ...TIMES]), random.pick(numbers), random.below(2) === 0);
     for (let index = 3; index > 0; index -= 1) members.splice(index, 0, ...members.splice(random.below(index + 1), 1));
     check(`{${members.join(', ')}}`);
@@ -755,7 +755,7 @@ t.test('the scanner declines or gives what the general path gives', (t) => {
   ];
   const unusual = ['{"id":251}', '{"id":"0251"}', '{"self":"x","id":"1"}', '{"id":"0"}', '{"id":"9999999999999999"}'];
   let taken = 0;
-  for (let round = 0; round < rounds(5_000, 40_000); round += 1) {
+  for (let round = 0; round < rounds(2_000, 40_000); round += 1) {
     const parts = [
       `"source":${random.pick(random.below(4) > 0 ? ['{"id":"251"}', '{ "id" : "251" }'] : unusual)}`,
       `"time":${random.pick(random.below(8) > 0 ? [`"${TIME}"`, ...TIMES] : ['"x"', '7'])}`,
@@ -789,7 +789,7 @@ t.test('the scanner declines or gives what the general path gives', (t) => {
       break;
     }
   }
-  t.ok(taken > 350, `${taken} taken, seed ${random.seed}`);
+  t.ok(taken > 140, `${taken} taken, seed ${random.seed}`);
   t.end();
 });
 

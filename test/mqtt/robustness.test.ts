@@ -111,7 +111,7 @@ t.test(`garbage and mutated packets close the connection and nothing else (SEED=
   const below = (count: number) => Math.floor(random() * count);
   const harness = new Harness();
   let ended = 0;
-  for (let round = 0; round < rounds(1_500, 6_000); round++) {
+  for (let round = 0; round < rounds(500, 6_000); round++) {
     const version = ([3, 4, 5] as const)[below(3)];
     const client = harness.client(version);
     // What the server writes may belong to another version than this client thinks, after a mutated CONNECT.
@@ -145,7 +145,7 @@ t.test(`garbage and mutated packets close the connection and nothing else (SEED=
   harness.advance(1_000);
   await settle();
   t.same(harness.errors, []);
-  t.ok(ended > 250, `${ended} were closed`);
+  t.ok(ended > 80, `${ended} were closed`);
   const healthy = await harness.connected('healthy');
   healthy.send(publish('s/us', 'still here', 1, 1));
   t.same(healthy.takeCommands(), ['puback 1']);
