@@ -109,6 +109,8 @@ interface Import {
 interface Source {
   readonly path: string;
   readonly text: string;
+  /** The text without comments. */
+  readonly code: string;
   readonly imports: readonly Import[];
 }
 
@@ -122,9 +124,8 @@ function withoutComments(text: string): string {
   );
 }
 
-function importsOf(text: string): Import[] {
+function importsOf(code: string): Import[] {
   const found: Import[] = [];
-  const code = withoutComments(text);
   for (const [, kind, names, from] of code.matchAll(
     /^\s*(?:import|export)\s+(type\s+)?([^'"();=]*?\s*from\s*)?['"]([^'"\n]+)['"]/gm,
   )) {
@@ -137,6 +138,8 @@ function importsOf(text: string): Import[] {
   return found;
 }
 
+const known = new Map<string, Source>();
+
 function sources(folder: string, ending = /\.(tsx?|mjs)$/): Source[] {
   if (!existsSync(join(ROOT, folder))) return [];
   const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -144,8 +147,14 @@ function sources(folder: string, ending = /\.(tsx?|mjs)$/): Source[] {
     .sort();
   return names.map((name) => {
     const path = `${folder}/${name}`;
-    const text = readFileSync(join(ROOT, path), 'utf8');
-    return { path, text, imports: importsOf(text) };
+    let source = known.get(path);
+    if (source === undefined) {
+      const text = readFileSync(join(ROOT, path), 'utf8');
+      const code = withoutComments(text);
+      source = { path, text, code, imports: importsOf(code) };
+      known.set(path, source);
+    }
+    return source;
   });
 }
 
@@ -169,7 +178,7 @@ t.test('the reader of imports', async (t) => {
     /* import h from 'eight'; */
     const i = await import('./nine.ts'); const j = 'from the import';`.replaceAll('; ', ';\n');
   t.same(
-    importsOf(text).map(({ from, isType }) => `${from}${isType ? ' type' : ''}`),
+    importsOf(withoutComments(text)).map(({ from, isType }) => `${from}${isType ? ' type' : ''}`),
     ['one', 'two type', './three.ts', 'four', './five.ts', './six.ts type', './nine.ts'],
   );
 });
@@ -344,9 +353,9 @@ t.test('an area has the same name in every layer, and its files lie in its folde
 
 t.test('ports lie in src/ports: what the adapters of src/store implement, and what is called so', async (t) => {
   const implemented = SRC.filter(({ path }) => path.startsWith('src/store/')).flatMap((source) =>
-    [
-      ...withoutComments(source.text).matchAll(/\bclass \w+(?:<[^{]*>)?(?: extends [^{]+?)? implements ([^{]+)\{/g),
-    ].flatMap(([, names]) => names.split(',').map((name) => ({ source, name: name.trim().replace(/<.*/, '') }))),
+    [...source.code.matchAll(/\bclass \w+(?:<[^{]*>)?(?: extends [^{]+?)? implements ([^{]+)\{/g)].flatMap(
+      ([, names]) => names.split(',').map((name) => ({ source, name: name.trim().replace(/<.*/, '') })),
+    ),
   );
   t.ok(implemented.length > 15);
   const elsewhere = implemented.filter(({ source, name }) => {
@@ -369,7 +378,7 @@ t.test('ports lie in src/ports: what the adapters of src/store implement, and wh
 
 /** Names that the file takes of others, by path; `*` where it takes everything. */
 function namesImported(source: Source): (readonly [path: string, name: string])[] {
-  const code = withoutComments(source.text);
+  const { code } = source;
   const named = [...code.matchAll(/^\s*(?:import|export)\s+([^'";]*?)\s*from\s*'(\.[^'\n]+)'/gm)].flatMap(
     ([, names, from]) => {
       const listed = /\{([^}]*)\}/.exec(names)?.[1].split(',') ?? ['*'];
@@ -427,7 +436,7 @@ const place = (source: Source, index: number): string =>
 /** `path:line` of each match of the pattern in the code without its comments. */
 function matches(list: readonly Source[], pattern: RegExp): string[] {
   return list.flatMap((source) =>
-    [...withoutComments(source.text).matchAll(new RegExp(pattern, 'gm'))].map((match) => place(source, match.index)),
+    [...source.code.matchAll(new RegExp(pattern, 'gm'))].map((match) => place(source, match.index)),
   );
 }
 
@@ -592,7 +601,7 @@ t.test('each threat of docs/internals/security.md names tests that are there', a
 const PAGES = [
   ...sources('docs', /\.md$/),
   ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].map(
-    (path): Source => ({ path, text: readFileSync(join(ROOT, path), 'utf8'), imports: [] }),
+    (path): Source => ({ path, text: readFileSync(join(ROOT, path), 'utf8'), code: '', imports: [] }),
   ),
 ];
 const TEXTS = [...ALL.filter(({ path }) => path !== THIS_FILE), ...PAGES];
