@@ -4,20 +4,21 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ts from 'typescript';
+import type ts from 'typescript';
 import type { Test } from 'tap';
 import type { RuleRow, RuleTable } from './rows.ts';
 import { RULES } from './rules.ts';
 import { STATES } from './states.ts';
 import { ROOT } from '../helpers/root.ts';
+import { typescript } from '../helpers/typescript.ts';
 
 /** Files of this folder whose tests are rows of tables. */
 const TABLES: Readonly<Record<string, readonly RuleTable[]>> = { 'document-1/rules': [...RULES, ...STATES] };
 const known = new Map<string, readonly string[]>();
 
 const isTest = (node: ts.Node): node is ts.CallExpression =>
-  ts.isCallExpression(node) &&
-  ts.isPropertyAccessExpression(node.expression) &&
+  typescript.isCallExpression(node) &&
+  typescript.isPropertyAccessExpression(node.expression) &&
   node.expression.name.text === 'test' &&
   node.expression.expression.getText() === 't';
 
@@ -28,19 +29,19 @@ const isTest = (node: ts.Node): node is ts.CallExpression =>
 function isRun(test: ts.CallExpression): boolean {
   if (
     test.arguments.some(
-      (argument) => ts.isObjectLiteralExpression(argument) && /\b(skip|todo)\b/.test(argument.getText()),
+      (argument) => typescript.isObjectLiteralExpression(argument) && /\b(skip|todo)\b/.test(argument.getText()),
     )
   )
     return false;
-  for (let node: ts.Node = test; !ts.isSourceFile(node); node = node.parent) {
+  for (let node: ts.Node = test; !typescript.isSourceFile(node); node = node.parent) {
     const isCondition =
-      ts.isIfStatement(node) ||
-      ts.isConditionalExpression(node) ||
-      ts.isSwitchStatement(node) ||
-      ts.isTryStatement(node) ||
-      (ts.isBinaryExpression(node) && node.operatorToken.kind !== ts.SyntaxKind.EqualsToken);
+      typescript.isIfStatement(node) ||
+      typescript.isConditionalExpression(node) ||
+      typescript.isSwitchStatement(node) ||
+      typescript.isTryStatement(node) ||
+      (typescript.isBinaryExpression(node) && node.operatorToken.kind !== typescript.SyntaxKind.EqualsToken);
     if (isCondition) return false;
-    if (ts.isFunctionLike(node) && !isTest(node.parent)) return false;
+    if (typescript.isFunctionLike(node) && !isTest(node.parent)) return false;
     if (node !== test && isTest(node) && !isRun(node)) return false;
   }
   return true;
@@ -48,18 +49,18 @@ function isRun(test: ts.CallExpression): boolean {
 
 /** Titles as they are written; those of templates with the texts of the file that they may be filled with. */
 export function titlesOf(text: string): string[] {
-  const source = ts.createSourceFile('test.ts', text, ts.ScriptTarget.ES2022, true);
+  const source = typescript.createSourceFile('test.ts', text, typescript.ScriptTarget.ES2022, true);
   const titles: string[] = [];
   const literals: string[] = [];
   const templates: ts.TemplateExpression[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isStringLiteral(node)) literals.push(node.text);
+    if (typescript.isStringLiteral(node)) literals.push(node.text);
     if (isTest(node) && isRun(node)) {
       const [title] = node.arguments;
-      if (ts.isStringLiteralLike(title)) titles.push(title.text);
-      else if (ts.isTemplateExpression(title) && title.templateSpans.length === 1) templates.push(title);
+      if (typescript.isStringLiteralLike(title)) titles.push(title.text);
+      else if (typescript.isTemplateExpression(title) && title.templateSpans.length === 1) templates.push(title);
     }
-    ts.forEachChild(node, visit);
+    typescript.forEachChild(node, visit);
   };
   visit(source);
   return [

@@ -3,7 +3,7 @@
  * needs it in its rules too.
  */
 import t from 'tap';
-import typescript from 'typescript';
+import { typescript } from '../helpers/typescript.ts';
 import { ROOT } from '../helpers/root.ts';
 import {
   always,

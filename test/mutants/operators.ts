@@ -3,7 +3,7 @@
  * by names that others use too: members, functions, constants, texts. A variable or parameter can be renamed without a
  * rule noticing.
  */
-import typescript from 'typescript';
+import { typescript } from '../helpers/typescript.ts';
 import type { Node, SourceFile } from 'typescript';
 
 /** Text to be put in the place of what stands from `start` to `end` of a source. */

@@ -3,7 +3,7 @@
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import typescript from 'typescript';
+import { typescript } from '../helpers/typescript.ts';
 import type { Node, SourceFile } from 'typescript';
 import type { Edit, Operator } from './operators.ts';
 
