@@ -57,18 +57,44 @@ export function splitMembers(text: string): Members {
   let at = 1;
   while (at < text.length - 1) {
     const nameEnd = stringEnd(text, at);
-    const name = JSON.parse(text.slice(at, nameEnd)) as string;
     const valueStart = nameEnd + 1;
     const valueEnd = endOfValue(text, valueStart);
-    members.set(name, text.slice(valueStart, valueEnd));
+    members.set(nameOf(text.slice(at, nameEnd)), text.slice(valueStart, valueEnd));
     at = valueEnd + 1;
   }
   return members;
 }
 
+/**
+ * Names of members by their JSON text, and the other way round: most documents have the same ones. A name of its own
+ * text, not a part of the document, which it would keep in memory. Both begin anew when they are full.
+ */
+const NAMES = new Map<string, string>();
+const QUOTED = new Map<string, string>();
+const NAMES_MAX = 2_000;
+const NAME_LENGTH_MAX = 64;
+
+function remember(map: Map<string, string>, key: string, value: string): string {
+  if (key.length > NAME_LENGTH_MAX) return value;
+  if (map.size >= NAMES_MAX) map.clear();
+  map.set(key, value);
+  return value;
+}
+
+/** @param quoted JSON text of the name. */
+function nameOf(quoted: string): string {
+  const known = NAMES.get(quoted);
+  if (known !== undefined) return known;
+  const name = JSON.parse(quoted) as string;
+  return remember(NAMES, JSON.stringify(name), name);
+}
+
+/** JSON text of the name of a member. */
+export const quotedName = (name: string): string => QUOTED.get(name) ?? remember(QUOTED, name, JSON.stringify(name));
+
 /** Text of one member of what `joinMembers` made; undefined when it is absent. */
 export function memberText(text: string, name: string): string | undefined {
-  const wanted = JSON.stringify(name);
+  const wanted = quotedName(name);
   let at = 1;
   while (at < text.length - 1) {
     const valueStart = stringEnd(text, at) + 1;
@@ -96,7 +122,7 @@ export function joinMembers(members: Iterable<readonly [string, string]>): strin
   let text = '{';
   for (const [name, value] of members) {
     if (text.length > 1) text += ',';
-    text += `${JSON.stringify(name)}:${value}`;
+    text += `${quotedName(name)}:${value}`;
   }
   return `${text}}`;
 }
