@@ -38,9 +38,13 @@ export function parseTime(text: string, options?: { readonly spaceIsPlus?: boole
   return Number.isNaN(time) ? undefined : time;
 }
 
+/** Most times that are written follow each other: one command has the same several times. */
+let lastFormatted = { ms: NaN, text: '' };
+
 /** Form in which every timestamp leaves the server. @param ms between the years 0 and 9999. */
 export function formatTime(ms: number): string {
-  return new Date(ms).toISOString();
+  if (ms !== lastFormatted.ms) lastFormatted = { ms, text: new Date(ms).toISOString() };
+  return lastFormatted.text;
 }
 
 /** The form of timestamps in answers (docs/spec/conventions.md#timestamps). */
