@@ -48,12 +48,13 @@ t.test('a block with many rows waits longer than one with few, and not for ever'
   const history = new FakeHistory();
   const intervalMs = 400;
   const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 50_000, intervalMs });
-  const insertedAfter = async (values: number[]): Promise<number> => {
+  const insertedAfter = async (values: number[], events = 0): Promise<number> => {
     await running.platform.measure(5, [0]);
     const from = performance.now();
     // An insert begins the next block's time.
     await visible(running);
     await running.platform.measure(5, values);
+    await Promise.all(range(0, events).map((id) => running.platform.request(event(100 + id))));
     const last = running.platform.group.lastAppendedSeq;
     await until(() => running.projector.position === last, 'the insert');
     return performance.now() - from;
@@ -62,6 +63,12 @@ t.test('a block with many rows waits longer than one with few, and not for ever'
   t.equal(history.values.length, 2_001);
   await insertedAfter([1]);
   t.equal(history.values.length, 2_003);
+  await running.platform.request({
+    kind: COMMAND.MANAGED_OBJECT_CREATE,
+    key: 5,
+    body: { id: '5', owner: 'admin', doc: '{}' },
+  });
+  t.ok((await insertedAfter([2], 100)) >= 2.5 * intervalMs, 'many rows of other tables, too');
   // The interval would end within an hour.
   const asked = await start(t, new Platform(openEnvironment(t)), new FakeHistory(), { rowsMax: 50_000 });
   await asked.platform.measure(5, range(0, 3_000));

@@ -33,6 +33,11 @@ const MUTABLE_ROWS_MAX = 20_000;
  * (2026-11-21).
  */
 const HELD_ROWS_MIN = 2_000;
+/**
+ * As HELD_ROWS_MIN, of rows of mutable tables: one alarm has rows in three tables, which are three inserts. A query does
+ * not wait for the interval.
+ */
+const HELD_MUTABLE_ROWS_MIN = 100;
 const HOLD_FACTOR = 2.5;
 
 export interface ProjectorOptions {
@@ -276,7 +281,9 @@ export class Projector {
   }
 
   readonly #endInterval = (): void => {
-    if (!this.#isHeld && !this.isLagging && this.#filling.columns.rowCount >= HELD_ROWS_MIN) {
+    const { columns, rows } = this.#filling;
+    const isLarge = columns.rowCount >= HELD_ROWS_MIN || rows.length >= HELD_MUTABLE_ROWS_MIN;
+    if (!this.#isHeld && !this.isLagging && isLarge) {
       this.#isHeld = true;
       this.#timer = setTimeout(this.#endInterval, this.#options.intervalMs * (HOLD_FACTOR - 1));
       return;
