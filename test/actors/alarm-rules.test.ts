@@ -120,6 +120,7 @@ t.test('changes of an audit record', async (t) => {
 t.test('options map the severity and the text of a type (docs/spec/alarms.md#mapping)', async (t) => {
   const platform = openPlatform(t);
   await platform.create('5');
+  t.match(JSON.parse((await raise(platform, '600', 'early')).doc), { severity: 'MAJOR' }, 'without options');
   const options = {
     exact: 'CRITICAL|new text',
     'pre*': 'MINOR|',

@@ -28,7 +28,6 @@ function readNow<Value>(read: () => Value): Value {
 interface Entry {
   value: string | undefined;
   group: number;
-  collection: Collection;
   tenant: number;
   id: string;
 }
@@ -78,6 +77,7 @@ const KEPT: ReadonlySet<Collection> = new Set<Collection>([
 ]);
 
 const LIST_PAGE = 1_000;
+const EMPTY_LISTS_MAX = 1_000;
 /**
  * Documents kept behind an asynchronous store, and their characters: the oldest half leaves when a commit finds more.
  */
@@ -94,7 +94,10 @@ const KEPT_CHARACTERS_MAX = 4 * 1_048_576;
 export class StateView {
   readonly #documents: Documents;
   readonly #isOwn: (collection: Collection, tenant: number, id: string) => boolean;
-  readonly #overlay = new Map<string, Entry>();
+  /** By collection: a list looks at those of its own only. */
+  readonly #overlay = new Map<Collection, Map<string, Entry>>();
+  /** Lists of options that are known to be empty, until an option changes: each alarm asks for one. */
+  readonly #emptyLists = new Set<string>();
   readonly #kept = new Map<string, string | undefined>();
   /** By the sequence of the command. */
   readonly #scopes = new Map<number, Map<string, Fetched>>();
@@ -124,7 +127,7 @@ export class StateView {
 
   get(collection: Collection, tenant: number, id: string): string | undefined {
     const key = `${collection}/${tenant}/${id}`;
-    const entry = this.#overlay.get(key);
+    const entry = this.#overlay.get(collection)?.get(key);
     if (entry) return entry.value;
     if (!this.#isAsync)
       return this.#now(
@@ -178,9 +181,12 @@ export class StateView {
     prefix: string,
     limit = Number.POSITIVE_INFINITY,
   ): { id: string; value: string }[] {
+    const name = collection === 'option' ? `${tenant}/${prefix}` : undefined;
+    if (name !== undefined && this.#emptyLists.has(name)) return [];
     const found = new Map<string, string>();
+    const overlay = this.#overlay.get(collection);
     const isRemoved = (id: string): boolean => {
-      const entry = this.#overlay.get(`${collection}/${tenant}/${id}`);
+      const entry = overlay?.get(`${collection}/${tenant}/${id}`);
       return entry !== undefined && entry.value === undefined;
     };
     for (let after: string | undefined; ; ) {
@@ -189,9 +195,14 @@ export class StateView {
       if (page.length < LIST_PAGE || found.size >= limit) break;
       after = page[page.length - 1].id;
     }
-    for (const entry of this.#overlay.values()) {
-      if (entry.collection !== collection || entry.tenant !== tenant || !entry.id.startsWith(prefix)) continue;
+    for (const entry of overlay?.values() ?? []) {
+      if (entry.tenant !== tenant || !entry.id.startsWith(prefix)) continue;
       if (entry.value !== undefined) found.set(entry.id, entry.value);
+    }
+    // On a store that answers later another node may write them.
+    if (found.size === 0 && name !== undefined && !this.#isAsync) {
+      if (this.#emptyLists.size >= EMPTY_LISTS_MAX) this.#emptyLists.clear();
+      this.#emptyLists.add(name);
     }
     return [...found]
       .map(([id, value]) => ({ id, value }))
@@ -220,7 +231,7 @@ export class StateView {
     for (const { collection, tenant, id } of keys) {
       const key = `${collection}/${tenant}/${id}`;
       if (
-        this.#overlay.has(key) ||
+        this.#overlay.get(collection)?.has(key) === true ||
         this.#kept.has(key) ||
         this.#loading.has(key) ||
         !this.#isKept(collection, tenant, id)
@@ -250,7 +261,10 @@ export class StateView {
   /** Shows changes to later commands before they are committed. @param group the commit that will contain them. */
   apply(changes: readonly DocumentChange[], group: number): void {
     for (const { collection, tenant, id, value } of changes) {
-      this.#overlay.set(`${collection}/${tenant}/${id}`, { value, group, collection, tenant, id });
+      let overlay = this.#overlay.get(collection);
+      if (overlay === undefined) this.#overlay.set(collection, (overlay = new Map<string, Entry>()));
+      overlay.set(`${collection}/${tenant}/${id}`, { value, group, tenant, id });
+      if (collection === 'option') this.#emptyLists.clear();
     }
   }
 
@@ -258,7 +272,8 @@ export class StateView {
   committed(changes: Iterable<DocumentChange>, group: number): void {
     for (const { collection, tenant, id, value } of changes) {
       const key = `${collection}/${tenant}/${id}`;
-      if (this.#overlay.get(key)?.group === group) this.#overlay.delete(key);
+      const overlay = this.#overlay.get(collection);
+      if (overlay?.get(key)?.group === group) overlay.delete(key);
       if (this.#isAsync) this.#changed(key, { collection, tenant, id, value });
     }
     if (this.#kept.size > KEPT_MAX || this.#keptCharacters > KEPT_CHARACTERS_MAX) this.#shrink();
