@@ -23,7 +23,7 @@ import { documentPage } from '../../history/page.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import {
   UNSTORED,
-  entityText,
+  dataTexts,
   namedSources,
   segment,
   sourceIdOf,
@@ -41,7 +41,6 @@ import {
 import { countText } from '../lists/totals.ts';
 import type { DocumentRow, HistoryFilter } from '../../history/filter.ts';
 import { accessOf, isOwner, reachOf, requireAnyReach, requireOwner } from '../lists/owner.ts';
-import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { REVERT, text } from '../request/schema/query-parameters.ts';
 import { addJob } from '../../records/jobs.ts';
@@ -77,23 +76,17 @@ const alarmUrl = (request: Pick<ViewRequest, 'baseUrl'>, id: string): string =>
   `${request.baseUrl}/alarm/alarms/${segment(id)}`;
 
 /** @param documents as stored. @throws PlatformError `general/page-too-large`. */
-export async function alarmTexts(
+export const alarmTexts = (
   request: ViewRequest,
   documents: readonly { readonly entityId: string; readonly doc: string }[],
   history?: string,
-): Promise<string[]> {
-  const alarms = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
-  const sources = await namedSources(
+): Promise<string[]> =>
+  dataTexts(
     request,
-    alarms.map(({ members }) => sourceIdOf(members)),
+    documents,
+    (id) => alarmUrl(request, id),
+    history === undefined ? undefined : new Map([['history', history]]),
   );
-  return textsWithin(request, alarms, ({ entityId, members }) => {
-    const source = sourceIdOf(members);
-    const replaced = new Map([['source', sources.get(source) ?? '{}']]);
-    if (history !== undefined) replaced.set('history', history);
-    return entityText(alarmUrl(request, entityId), entityId, members, replaced);
-  });
-}
 
 const load = async (request: ApiRequest): Promise<Members> =>
   splitMembers(await loadDocument(request, 'alarm', request.params['id'], 'alarm/not-found'));
@@ -116,7 +109,7 @@ async function post(request: ApiRequest): Promise<Answer> {
     return unstored(request, source, splitMembers(doc), isSuppressed === true);
   // A repeat answers with the alarm that is open already.
   const id = stringOf(memberText(doc, 'id')) ?? 'null';
-  const [answer] = await alarmTexts(request, [{ entityId: id, doc }]);
+  const [answer] = request.wantsBody ? await alarmTexts(request, [{ entityId: id, doc }]) : [''];
   return created('alarm', answer, alarmUrl(request, id));
 }
 

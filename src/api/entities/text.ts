@@ -2,6 +2,7 @@
 import { joinMembers, memberText, splitMembers, stringOf } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { idText } from '../../model/entities/entity-id.ts';
+import { textsWithin } from '../request/page-budget.ts';
 import type { ApiRequest } from '../request/request.ts';
 
 /** What texts of entities take from a request. */
@@ -34,6 +35,49 @@ export function entityText(
   }
   for (const [name, value] of replaced) if (!members.has(name)) parts.push([name, value]);
   return joinMembers(parts);
+}
+
+/** How actors begin a document: with its id, and data with the id of its source. */
+const HEAD_OF_ENTITY = /^\{"id":"\d+"/;
+const HEAD_OF_DATA = /^\{"id":"\d+","source":\{"id":"(\d+)"\}/;
+
+/**
+ * As `entityText`, from the stored text without its members.
+ * @param added `,"name":value` of members that are not stored. @param others find names that a document may have whose
+ * members are looked at.
+ * @returns undefined for a document that has one, or another head.
+ */
+export function textOfStored(self: string, id: string, doc: string, added: string, others: RegExp): string | undefined {
+  const head = HEAD_OF_ENTITY.exec(doc);
+  if (head === null || others.test(doc)) return undefined;
+  return `{"self":${quote(self)},"id":${quote(id)}${doc.slice(head[0].length, -1)}${added}}`;
+}
+
+/**
+ * Texts of events or alarms with links and names of their sources. @param documents as stored. @param replaced as in
+ * `entityText`. @throws PlatformError `general/page-too-large`.
+ */
+export async function dataTexts(
+  request: ViewRequest,
+  documents: readonly { readonly entityId: string; readonly doc: string }[],
+  urlOf: (id: string) => string,
+  replaced?: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const all = documents.map(({ entityId, doc }) => {
+    const head = replaced === undefined && !doc.includes('"self":') ? HEAD_OF_DATA.exec(doc) : null;
+    if (head !== null) return { entityId, source: head[1], rest: doc.slice(head[0].length) };
+    const members = splitMembers(doc);
+    return { entityId, source: sourceIdOf(members), members };
+  });
+  const sources = await namedSources(
+    request,
+    all.map(({ source }) => source),
+  );
+  return textsWithin(request, all, ({ entityId, source, rest, members }) => {
+    const named = sources.get(source) ?? '{}';
+    if (rest !== undefined) return `{"self":${quote(urlOf(entityId))},"id":${quote(entityId)},"source":${named}${rest}`;
+    return entityText(urlOf(entityId), entityId, members, new Map([['source', named], ...(replaced ?? [])]));
+  });
 }
 
 /** In descriptions of answers to a POST (docs/spec/conventions.md#processing-modes). */

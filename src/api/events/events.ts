@@ -20,7 +20,7 @@ import { eventChange, newEvent } from '../../model/entities/event.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import {
   UNSTORED,
-  entityText,
+  dataTexts,
   namedSources,
   segment,
   sourceIdOf,
@@ -31,7 +31,6 @@ import { sourceSelection } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../../history/filter.ts';
 import type { DocumentRow } from '../../history/filter.ts';
 import { isOwner, reachOf, requireAnyReach, requireOwner } from '../lists/owner.ts';
-import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from '../request/schema/query-parameters.ts';
 import { COUNT_TYPES, NO_CONTENT, counted, created, found, notStored } from '../request/reply.ts';
@@ -58,24 +57,10 @@ const eventUrl = (request: Pick<ViewRequest, 'baseUrl'>, id: string): string =>
 
 /** JSON texts of stored events, with links and the names of their sources. */
 /** @param documents as stored. @throws PlatformError `general/page-too-large`. */
-export async function eventTexts(
+export const eventTexts = (
   request: ViewRequest,
   documents: readonly { readonly entityId: string; readonly doc: string }[],
-): Promise<string[]> {
-  const events = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
-  const sources = await namedSources(
-    request,
-    events.map(({ members }) => sourceIdOf(members)),
-  );
-  return textsWithin(request, events, ({ entityId, members }) =>
-    entityText(
-      eventUrl(request, entityId),
-      entityId,
-      members,
-      new Map([['source', sources.get(sourceIdOf(members)) ?? '{}']]),
-    ),
-  );
-}
+): Promise<string[]> => dataTexts(request, documents, (id) => eventUrl(request, id));
 
 /** Links and name of the one source. */
 async function namedSource(request: ApiRequest, members: Members): Promise<ReadonlyMap<string, string>> {
@@ -99,7 +84,7 @@ async function post(request: ApiRequest): Promise<Answer> {
     const sent = splitMembers(doc);
     return notStored('event', unstoredText(sent, await namedSource(request, sent)));
   }
-  const [answer] = await eventTexts(request, [{ entityId: body.id, doc }]);
+  const [answer] = request.wantsBody ? await eventTexts(request, [{ entityId: body.id, doc }]) : [''];
   return created('event', answer, eventUrl(request, body.id));
 }
 

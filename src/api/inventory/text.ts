@@ -4,7 +4,7 @@ import { isGroup } from '../../actors/handlers/inventory/managed-object.ts';
 import { withBothMarkers } from '../../model/entities/agent-marker.ts';
 import type { ChildKind } from '../../model/commands/links.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
-import { entityText, managedObjectUrl, quote, segment, type ViewRequest } from '../entities/text.ts';
+import { entityText, managedObjectUrl, quote, segment, textOfStored, type ViewRequest } from '../entities/text.ts';
 import type { DocumentRow } from '../../history/filter.ts';
 import { CHILD_KINDS, linkedIds } from '../lists/hierarchy.ts';
 import { PageBudget } from '../request/page-budget.ts';
@@ -211,6 +211,19 @@ export async function linkCollections(
 const collectionText = (url: string, references: readonly string[], count?: number): string =>
   `{${count === undefined ? '' : `"count":${count},`}"references":[${references.join(',')}],"self":${url}}`;
 
+/** Names that an answer replaces or writes twice. */
+const LOOKED_AT = /"(?:self|com_(?:platform|cumulocity)_model_Agent|child[DA][a-z]+|[a-z]+Parents)":/;
+
+/** @param doc as stored. @param collections of links, JSON text by name. */
+function objectText(self: string, id: string, doc: string, collections: ReadonlyMap<string, string>): string {
+  let added = '';
+  for (const [name, value] of collections) added += `,${quote(name)}:${value}`;
+  return (
+    textOfStored(self, id, doc, added, LOOKED_AT) ??
+    entityText(self, id, withBothMarkers(splitMembers(doc)), collections)
+  );
+}
+
 /** The collections of links of an object that was made just now, where no parents are asked for. */
 function emptyCollections(self: string, { counts }: LinkOptions): ReadonlyMap<string, string> {
   const collections = new Map<string, string>();
@@ -230,7 +243,7 @@ export async function managedObjectText(
   const options = optionsOf(request);
   if (known.isNew === true && !options.parents && !options.groups) {
     const self = managedObjectUrl(request, id);
-    return entityText(self, id, withBothMarkers(splitMembers(doc)), emptyCollections(self, options));
+    return objectText(self, id, doc, emptyCollections(self, options));
   }
   const [text] = await managedObjectTexts(request, [{ entityId: id, doc }], new PageBudget(request), known);
   return text;
@@ -254,6 +267,6 @@ export async function managedObjectTexts(
     known,
   );
   return rows.map(({ entityId, doc }, index) =>
-    entityText(managedObjectUrl(request, entityId), entityId, withBothMarkers(splitMembers(doc)), links[index]),
+    objectText(managedObjectUrl(request, entityId), entityId, doc, links[index]),
   );
 }
