@@ -48,6 +48,8 @@ export class ActorContext {
   changedUser: ChangedUser | undefined = undefined;
   readonly #state: StateView;
   #auditsCount = 0;
+  /** The object of the command, once it was read: what is stored of it does not change meanwhile. */
+  #object: { readonly text: string | undefined } | undefined = undefined;
 
   constructor(command: JournalCommand, state: StateView) {
     this.command = command;
@@ -60,7 +62,7 @@ export class ActorContext {
       const change = this.changes[index];
       if (change.collection === collection && change.id === id) return change.value;
     }
-    return this.#state.get(collection, this.command.tenant, id);
+    return this.before(collection, id);
   }
 
   /**
@@ -96,7 +98,10 @@ export class ActorContext {
 
   /** Text of a document before the command. */
   before(collection: Collection, id: string): string | undefined {
-    return this.read(collection, this.command.tenant, id);
+    const { key, tenant } = this.command;
+    if (collection !== 'managedObject' || id !== String(key)) return this.read(collection, tenant, id);
+    this.#object ??= { text: this.read(collection, tenant, id) };
+    return this.#object.text;
   }
 
   /**

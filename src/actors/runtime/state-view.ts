@@ -77,7 +77,8 @@ const KEPT: ReadonlySet<Collection> = new Set<Collection>([
 ]);
 
 const LIST_PAGE = 1_000;
-const EMPTY_LISTS_MAX = 1_000;
+/** Of one collection. */
+const EMPTY_LISTS_MAX = 10_000;
 /**
  * Documents kept behind an asynchronous store, and their characters: the oldest half leaves when a commit finds more.
  */
@@ -96,8 +97,14 @@ export class StateView {
   readonly #isOwn: (collection: Collection, tenant: number, id: string) => boolean;
   /** By collection: a list looks at those of its own only. */
   readonly #overlay = new Map<Collection, Map<string, Entry>>();
-  /** Lists of options that are known to be empty, until an option changes: each alarm asks for one. */
-  readonly #emptyLists = new Set<string>();
+  /**
+   * Lists that are known to be empty, until something of their collection changes: each alarm asks for the options that
+   * change it and for the parents of its source. On a store that answers at once.
+   */
+  readonly #emptyLists = new Map<Collection, Set<string>>([
+    ['option', new Set()],
+    ['parents', new Set()],
+  ]);
   readonly #kept = new Map<string, string | undefined>();
   /** By the sequence of the command. */
   readonly #scopes = new Map<number, Map<string, Fetched>>();
@@ -181,8 +188,9 @@ export class StateView {
     prefix: string,
     limit = Number.POSITIVE_INFINITY,
   ): { id: string; value: string }[] {
-    const name = collection === 'option' ? `${tenant}/${prefix}` : undefined;
-    if (name !== undefined && this.#emptyLists.has(name)) return [];
+    const empty = this.#emptyLists.get(collection);
+    const name = `${tenant}/${prefix}`;
+    if (empty?.has(name) === true) return [];
     const found = new Map<string, string>();
     const overlay = this.#overlay.get(collection);
     const isRemoved = (id: string): boolean => {
@@ -200,9 +208,9 @@ export class StateView {
       if (entry.value !== undefined) found.set(entry.id, entry.value);
     }
     // On a store that answers later another node may write them.
-    if (found.size === 0 && name !== undefined && !this.#isAsync) {
-      if (this.#emptyLists.size >= EMPTY_LISTS_MAX) this.#emptyLists.clear();
-      this.#emptyLists.add(name);
+    if (found.size === 0 && empty !== undefined && !this.#isAsync) {
+      if (empty.size >= EMPTY_LISTS_MAX) empty.clear();
+      empty.add(name);
     }
     return [...found]
       .map(([id, value]) => ({ id, value }))
@@ -264,7 +272,7 @@ export class StateView {
       let overlay = this.#overlay.get(collection);
       if (overlay === undefined) this.#overlay.set(collection, (overlay = new Map<string, Entry>()));
       overlay.set(`${collection}/${tenant}/${id}`, { value, group, tenant, id });
-      if (collection === 'option') this.#emptyLists.clear();
+      this.#emptyLists.get(collection)?.clear();
     }
   }
 
