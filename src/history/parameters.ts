@@ -71,7 +71,8 @@ const TABLES = {
     // Any property counts, with values or without (docs/spec/measurements.md#filters).
     fragmentType: custom((filter, value, { valueFragmentType, valueFragmentSeries }) => {
       const name = filter.bind('String', value);
-      const isIt = `(fragment = ${name} OR (doc != '' AND JSONHas(doc, ${name})))`;
+      const others = `(doc != '' AND JSONHas(doc, ${name})) OR (tail != '' AND JSONHas(concat('{', tail, '}'), ${name}))`;
+      const isIt = `(fragment = ${name} OR ${others})`;
       if (valueFragmentType === undefined && valueFragmentSeries === undefined) return isIt;
       // Another row of the measurement than the one with the value may have it.
       const all = filter.whereOn(MEASUREMENT_COLUMNS_OF_ALL);

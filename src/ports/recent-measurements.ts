@@ -18,6 +18,8 @@ export interface RecentMeasurement {
   readonly document: string;
   readonly values: readonly RecentValue[];
   readonly form: number;
+  /** Of one without a document. */
+  readonly tail?: string;
 }
 
 /** The end of a list by time. */

@@ -43,7 +43,10 @@ const CASES: Readonly<Record<SelectedTable, Readonly<Record<string, Case>>>> = {
     type: ['a', 'type = "a"'],
     valueFragmentType: ['c8y_X', 'fragment = "c8y_X"'],
     valueFragmentSeries: ['T', 'series = "T"'],
-    fragmentType: ['c8y_X', `(fragment = "c8y_X" OR (doc != '' AND JSONHas(doc, "c8y_X")))`],
+    fragmentType: [
+      'c8y_X',
+      `(fragment = "c8y_X" OR (doc != '' AND JSONHas(doc, "c8y_X")) OR (tail != '' AND JSONHas(concat('{', tail, '}'), "c8y_X")))`,
+    ],
   },
   events: {
     ...SOURCES,

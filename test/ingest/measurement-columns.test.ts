@@ -1,5 +1,6 @@
 /** Columns of one insert: the same rows as the records, and full before anything overflows. */
 import t from 'tap';
+import { tailForm } from '../../src/ingest/measurements/form.ts';
 import { Interner } from '../../src/ingest/measurements/interner.ts';
 import { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
 import { OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT } from '../../src/ingest/journal/record-layout.ts';
@@ -68,6 +69,7 @@ const rowsOf = (columns: MeasurementColumns) =>
     seq: columns.seq[row],
     documentLength: columns.documentLength[row],
     form: columns.form[row],
+    tail: columns.tails.values[columns.tail[row]],
   }));
 
 t.test('random records become the rows that they decode to', (t) => {
@@ -85,12 +87,15 @@ t.test('random records become the rows that they decode to', (t) => {
         unit: random.pick(texts),
         value: random.pick([0, -1.5, 1e300, 1 / 3]),
       }));
-      const document = random.pick(['', '', '{"ä":1.0}', `{"x":"${'y'.repeat(5_000)}"}`]);
+      const tail = random.pick(['', '', '', '"m":1', '"m":"ä"']);
+      const whole = random.pick(['', '', '{"ä":1.0}', `{"x":"${'y'.repeat(5_000)}"}`]);
+      const document = tail === '' ? whole : `{"x":1,${tail}}`;
+      const kept = tail === '' ? whole : '';
       let bytes = record(values, {
         type: random.pick(texts),
         document,
         source: 1 + random.below(100),
-        form: random.pick([0, 7, 2 ** 49]),
+        form: tail === '' ? random.pick([0, 7, 2 ** 49]) : tailForm(Buffer.byteLength(tail)),
       });
       if (values.length > 0 && document === '' && random.below(3) === 0) {
         // The short form: the type is the first fragment.
@@ -100,7 +105,7 @@ t.test('random records become the rows that they decode to', (t) => {
       const batch = Buffer.concat([bytes, bytes]);
       columns.add(batch, viewOf(batch), bytes.length, seq);
       const decoded = decodeMeasurement(bytes, 0);
-      if (document !== '') documents.push(document);
+      if (kept !== '') documents.push(kept);
       (values.length > 0 ? decoded.values : [{ fragment: '', series: '', unit: '', value: 0 }]).forEach(
         (value, part) => {
           want.push({
@@ -113,8 +118,9 @@ t.test('random records become the rows that they decode to', (t) => {
             ...value,
             shard: bytes[4],
             seq,
-            documentLength: part === 0 ? Buffer.byteLength(document) : 0,
+            documentLength: part === 0 ? Buffer.byteLength(kept) : 0,
             form: decoded.form,
+            tail: part === 0 ? tail : '',
           });
         },
       );
@@ -143,6 +149,7 @@ t.test('some of the rows', (t) => {
   const documents = new Map<number, string>();
   for (let id = 1; id <= 200; id += 1) {
     const document = random.pick(['', `{"ä":${id}}`]);
+    const tail = document === '' ? random.pick(['', '"a":1', '"a":2']) : '';
     documents.set(id, document);
     const bytes = record(
       Array.from({ length: random.below(4) }, () => ({
@@ -151,7 +158,9 @@ t.test('some of the rows', (t) => {
         unit: '',
         value: id,
       })),
-      { type: `t${random.below(9)}`, document, source: id, id, form: random.pick([0, 7]) },
+      tail === ''
+        ? { type: `t${random.below(9)}`, document, source: id, id, form: random.pick([0, 7]) }
+        : { document: `{"x":1,${tail}}`, source: id, id, form: tailForm(tail.length) },
     );
     columns.add(bytes, viewOf(bytes), 0, id);
   }
@@ -185,7 +194,11 @@ t.test('a damaged record adds nothing', (t) => {
   const bytes = record([{ fragment: 'f', series: 's', unit: '', value: 1 }], { document: '{}' });
   const damaged = Buffer.from(bytes);
   damaged.writeUInt16LE(65_535, OFFSET_TYPE_LENGTH - 2);
-  t.same([columns.add(bytes, viewOf(bytes), 0, 1), columns.add(damaged, viewOf(damaged), 0, 2)], [true, false]);
+  const tailed = record([{ fragment: 'f', series: 's', unit: '', value: 1 }], { document: '{}', form: tailForm(2) });
+  t.same(
+    [bytes, damaged, tailed].map((one) => columns.add(one, viewOf(one), 0, 1)),
+    [true, false, false],
+  );
   t.same([columns.rowCount, columns.documentBytes, columns.types.size, columns.fragments.size], [1, 2, 1, 1]);
   t.end();
 });

@@ -2,7 +2,7 @@
  * JSON text of measurements from the rows of the history (store/clickhouse/schema.ts, measurements): the stored
  * document, or what columns and form give.
  */
-import { formedText } from '../../ingest/measurements/form.ts';
+import { formedText, withTail } from '../../ingest/measurements/form.ts';
 import { shapeTime } from '../../model/documents/entity-time.ts';
 import { compact, splitMembers } from '../../model/documents/json-document.ts';
 import type { SeriesValue } from '../../model/entities/measurement.ts';
@@ -53,12 +53,9 @@ function measurementOf(request: ApiRequest, rows: readonly MeasurementRow[], uni
     }));
   const doc = rows.find((row) => row.doc !== '')?.doc;
   const isConverted = units !== undefined && rows.some((row) => convertUnit(row, units).unit !== row.unit);
-  const given = (): string =>
-    formedText(
-      { time: Number(first.timeMs), sourceId: first.sourceId, type: first.type, values },
-      Number(first.formText),
-      !isConverted,
-    );
+  const tail = rows.find((row) => row.tail !== '')?.tail ?? '';
+  const parts = { time: Number(first.timeMs), sourceId: first.sourceId, type: first.type, values };
+  const given = (): string => withTail(formedText(parts, Number(first.formText), !isConverted), tail);
   if (doc === undefined) return linkedMeasurement(request, first.entityId, given());
   if (!isConverted) return linkedMeasurement(request, first.entityId, compact(doc));
   // Converted values take the place of the stored fragments; everything else stays.

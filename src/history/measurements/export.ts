@@ -16,7 +16,7 @@ const BOUNDED_PIECE = ` LIMIT ${PIECE_ROWS} SETTINGS max_result_bytes = ${PIECE_
 /** Rows that are made into text at once, but for those of one measurement. */
 const BATCH_ROWS = 200;
 /** Where a row tells which of the conditions it does not fulfil: behind MEASUREMENT_COLUMNS. */
-const MISSED = 10;
+const MISSED = 11;
 /** @param missed a bit for each condition on values; '0' for one that was asked for, as those of a page. */
 export const exportRowOf = (row: MeasurementRow, missed = '0'): ExportRow => [
   row.entityId,
@@ -29,6 +29,7 @@ export const exportRowOf = (row: MeasurementRow, missed = '0'): ExportRow => [
   row.unit,
   row.doc,
   row.formText,
+  row.tail,
   missed,
 ];
 
@@ -43,6 +44,7 @@ const measurementRowOf = ([
   unit,
   doc,
   formText,
+  tail,
 ]: ExportRow): MeasurementRow => ({
   entityId,
   sourceId,
@@ -54,6 +56,7 @@ const measurementRowOf = ([
   unit,
   doc,
   formText,
+  tail,
 });
 
 /**

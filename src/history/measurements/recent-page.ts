@@ -168,12 +168,13 @@ function measurementsOf(rows: readonly MeasurementRow[]): RecentMeasurement[] {
         .filter(({ fragment }) => fragment !== '')
         .map(({ fragment, series, value, unit }) => ({ fragment, series, value, unit })),
       form: Number(first.formText),
+      tail: parts[parts.length - 1].tail,
     };
   });
 }
 
 /** As the history gives them. */
-function rowsOf({ source, id, time, type, document, values, form }: RecentMeasurement): MeasurementRow[] {
+function rowsOf({ source, id, time, type, document, values, form, tail = '' }: RecentMeasurement): MeasurementRow[] {
   const parts = values.length === 0 ? [{ fragment: '', series: '', value: 0, unit: '' }] : values;
   const [entityId, sourceId, formText] = [String(id), String(source), String(form)];
   return parts.map(({ fragment, series, value, unit }, part) => ({
@@ -187,5 +188,6 @@ function rowsOf({ source, id, time, type, document, values, form }: RecentMeasur
     unit,
     doc: part === 0 ? document : '',
     formText,
+    tail: part === 0 ? tail : '',
   }));
 }

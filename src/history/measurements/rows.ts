@@ -15,12 +15,14 @@ export interface MeasurementRow {
   readonly unit: string;
   readonly doc: string;
   readonly formText: string;
+  /** In the first row of a measurement; '' where it has none (ingest/measurements/form.ts). */
+  readonly tail: string;
 }
 
 /** 64-bit numbers as text: they survive every form of result. */
 export const MEASUREMENT_COLUMNS =
   'toString(id) AS entityId, toString(source) AS sourceId, toString(toUnixTimestamp64Milli(time)) AS timeMs, ' +
-  'type, fragment, series, value, unit, doc, toString(form) AS formText';
+  'type, fragment, series, value, unit, doc, toString(form) AS formText, tail';
 
 /** @returns all values of one measurement; none when it does not exist. */
 export function measurementRows(

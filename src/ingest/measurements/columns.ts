@@ -20,6 +20,7 @@ import {
   VALUE_UNIT_LENGTH,
   shardAt,
 } from '../journal/record-layout.ts';
+import { tailBytesOf } from './form.ts';
 import { formOf, isWholeMeasurement } from './record.ts';
 
 /** Distinct texts of one column in one insert: the indices are 16 bit. */
@@ -40,6 +41,7 @@ const DOCUMENT_BYTES_KEPT = 4 * 1_048_576;
 /** Rows that an empty block has memory for: most blocks hold few. Further ones make it four times as large. */
 const FIRST_ROWS = 1_024;
 const GROWTH = 4;
+const NO_TEXT = Buffer.alloc(0);
 
 const NUMBER_COLUMNS = [
   'tenant',
@@ -58,6 +60,7 @@ const DICTIONARY_COLUMNS = [
   ['fragment', 'fragments'],
   ['series', 'seriesNames'],
   ['unit', 'units'],
+  ['tail', 'tails'],
 ] as const;
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
@@ -84,12 +87,15 @@ export class MeasurementColumns implements MeasurementBlock {
   documentLength = new Uint32Array(FIRST_ROWS);
   form = new Float64Array(FIRST_ROWS);
   hasForms = false;
+  tail = new Uint16Array(FIRST_ROWS);
   shard = new Uint8Array(FIRST_ROWS);
   seq = new Float64Array(FIRST_ROWS);
   readonly types = new Interner();
   readonly fragments = new Interner();
   readonly seriesNames = new Interner();
   readonly units = new Interner();
+  /** The first one is empty. */
+  readonly tails = new Interner();
   documents = Buffer.alloc(0);
   documentBytes = 0;
   readonly #months: Months;
@@ -102,6 +108,11 @@ export class MeasurementColumns implements MeasurementBlock {
   constructor(rowsMax: number, monthsMax = MONTHS_MAX) {
     this.#months = new Months(monthsMax);
     this.rowsMax = rowsMax;
+    this.tails.intern(NO_TEXT, 0, 0);
+  }
+
+  get hasTails(): boolean {
+    return this.tails.size > 1;
   }
 
   get isFull(): boolean {
@@ -112,7 +123,8 @@ export class MeasurementColumns implements MeasurementBlock {
       this.types.size >= DICTIONARY_SIZE_MAX ||
       this.fragments.size >= DICTIONARY_SIZE_MAX ||
       this.seriesNames.size >= DICTIONARY_SIZE_MAX ||
-      this.units.size >= DICTIONARY_SIZE_MAX
+      this.units.size >= DICTIONARY_SIZE_MAX ||
+      this.tails.size >= DICTIONARY_SIZE_MAX
     );
   }
 
@@ -157,6 +169,8 @@ export class MeasurementColumns implements MeasurementBlock {
     this.fragments.clear();
     this.seriesNames.clear();
     this.units.clear();
+    this.tails.clear();
+    this.tails.intern(NO_TEXT, 0, 0);
   }
 
   /**
@@ -171,13 +185,16 @@ export class MeasurementColumns implements MeasurementBlock {
     let cursor = at + OFFSET_TEXTS;
     const typeStart = cursor;
     if (typeLength !== TYPE_IS_FRAGMENT) cursor += typeLength;
-    if (documentLength > 0) this.#keepDocument(batch, cursor, documentLength);
     cursor += documentLength;
+    const form = formOf(view, at, view.getUint32(at + OFFSET_LENGTH, true));
+    const tailLength = tailBytesOf(form);
+    const tail = tailLength === 0 ? 0 : this.tails.intern(batch, cursor - 1 - tailLength, tailLength);
+    const keptLength = tail === 0 ? documentLength : 0;
+    if (keptLength > 0) this.#keepDocument(batch, cursor - keptLength, keptLength);
     const typeIndex =
       typeLength === TYPE_IS_FRAGMENT
         ? this.types.intern(batch, cursor + VALUE_HEADER_BYTES, view.getUint16(cursor + VALUE_FRAGMENT_LENGTH, true))
         : this.types.intern(batch, typeStart, typeLength);
-    const form = formOf(view, at, view.getUint32(at + OFFSET_LENGTH, true));
     if (form !== 0) this.hasForms = true;
     const rows = count === 0 ? 1 : count;
     if (this.rowCount + rows > this.seq.length) this.#makeRoom(this.rowCount + rows);
@@ -190,8 +207,9 @@ export class MeasurementColumns implements MeasurementBlock {
       this.id[row] = view.getFloat64(at + OFFSET_ID, true);
       this.part[row] = part;
       this.type[row] = typeIndex;
-      this.documentLength[row] = part === 0 ? documentLength : 0;
+      this.documentLength[row] = part === 0 ? keptLength : 0;
       this.form[row] = form;
+      this.tail[row] = part === 0 ? tail : 0;
       this.shard[row] = shardAt(batch, at);
       this.seq[row] = seq;
       this.rowCount = row + 1;
@@ -222,6 +240,7 @@ export class MeasurementColumns implements MeasurementBlock {
     this.unit = longer(this.unit, length);
     this.documentLength = longer(this.documentLength, length);
     this.form = longer(this.form, length);
+    this.tail = longer(this.tail, length);
     this.shard = longer(this.shard, length);
     this.seq = longer(this.seq, length);
   }

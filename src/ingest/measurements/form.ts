@@ -6,7 +6,11 @@
  *
  * Bits: 0-4 order of time, source, type and fragment | 5 unit before value | 6-9 decimals of the value, 0 = as
  * JavaScript writes it | 10 space instead of T | 11-13 how the offset is written | 14-17 digits of the second's
- * fraction | 18-29 offset in minutes | 30-49 digits of the fraction beyond the third.
+ * fraction | 18-29 offset in minutes | 30-49 digits of the fraction beyond the third | 52 a tail, with its length in bits
+ * 30-49 and none of the others.
+ *
+ * A tail is what stands behind the members that the columns give, the same text in many measurements: what marks the
+ * predictions of a binding. Records have the whole document; the store has the tail instead, each text once.
  */
 import { measurementText } from '../../model/entities/measurement.ts';
 import type { MeasurementParts } from '../../model/entities/measurement.ts';
@@ -26,6 +30,10 @@ const FINER_FACTOR = 2 ** 30;
 /** Digits of a fraction: three of them are in the column. */
 const FRACTION_DIGITS_MAX = 9;
 const FRACTION_DIGITS_KEPT = 3;
+
+const TAILED = 2 ** 52;
+/** Of one tail. */
+const TAIL_BYTES_MAX = 2 ** 20 - 1;
 
 /** How the offset is written. */
 const OFFSET = { ZULU: 0, NONE: 1, HOURS_COLON_MINUTES: 2, HOURS_MINUTES: 3, HOURS: 4 } as const;
@@ -47,6 +55,18 @@ function permutations(items: readonly number[]): number[][] {
 /** Whether a number can be a form: what formedText reads. */
 export const isForm = (form: number): boolean =>
   form >= 0 && Number.isSafeInteger(form) && form % UNIT_FIRST < ORDERS.length;
+
+/**
+ * @param bytes of the members behind the comma with which a document goes on where measurementText would end it.
+ * @returns 0 where they are too long: the document is kept.
+ */
+export const tailForm = (bytes: number): number => (bytes > TAIL_BYTES_MAX ? 0 : TAILED + bytes * FINER_FACTOR);
+
+/** Bytes of the tail, which stands before the last byte of the document; 0: it has none. */
+export const tailBytesOf = (form: number): number => (form < TAILED ? 0 : Math.floor((form - TAILED) / FINER_FACTOR));
+
+/** @param text a document without its tail. */
+export const withTail = (text: string, tail: string): string => (tail === '' ? text : `${text.slice(0, -1)},${tail}}`);
 
 /**
  * @param starts where time, source, type and fragment stand in the text. @returns the bits of their order and that of
@@ -143,7 +163,7 @@ function timeText(ms: number, form: number): string {
  * count.
  */
 export function formedText(parts: MeasurementParts, form: number, isValueSent = true): string {
-  if (form === 0 || parts.values.length !== 1) return measurementText(parts);
+  if (form === 0 || form >= TAILED || parts.values.length !== 1) return measurementText(parts);
   const [{ fragment, series, value, unit }] = parts.values;
   const low = form % FINER_FACTOR;
   const decimals = isValueSent ? (low >>> DECIMALS_SHIFT) & 0xf : 0;

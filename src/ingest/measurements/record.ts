@@ -35,7 +35,7 @@ import {
   nextAt,
   tenantAt,
 } from '../journal/record-layout.ts';
-import { formedText, isForm } from './form.ts';
+import { formedText, isForm, tailBytesOf } from './form.ts';
 
 /** Bytes that a form takes in its record. */
 export const formBytes = (form: number): number => (form === 0 ? 0 : FORM_BYTES);
@@ -124,11 +124,8 @@ export function isWholeMeasurement(view: DataView, at: number): boolean {
   const typeLength = view.getUint16(at + OFFSET_TYPE_LENGTH, true);
   const count = view.getUint16(at + OFFSET_COUNT, true);
   if (count > MEASUREMENT_VALUES_MAX || (typeLength === TYPE_IS_FRAGMENT && count === 0)) return false;
-  let cursor =
-    at +
-    OFFSET_TEXTS +
-    (typeLength === TYPE_IS_FRAGMENT ? 0 : typeLength) +
-    view.getUint32(at + OFFSET_DOCUMENT_LENGTH, true);
+  const documentLength = view.getUint32(at + OFFSET_DOCUMENT_LENGTH, true);
+  let cursor = at + OFFSET_TEXTS + (typeLength === TYPE_IS_FRAGMENT ? 0 : typeLength) + documentLength;
   for (let left = count; left > 0; left -= 1) {
     const texts = cursor + VALUE_HEADER_BYTES;
     if (texts > end) return false;
@@ -138,12 +135,18 @@ export function isWholeMeasurement(view: DataView, at: number): boolean {
       view.getUint16(cursor + VALUE_SERIES_LENGTH, true) +
       view.getUint16(cursor + VALUE_UNIT_LENGTH, true);
   }
-  if (cursor !== end || (hasForm && !isForm(view.getFloat64(end, true)))) return false;
+  if (cursor !== end || (hasForm && !isFormOf(view.getFloat64(end, true), documentLength))) return false;
   return (
     Number.isSafeInteger(view.getFloat64(at + OFFSET_ID, true)) &&
     Number.isSafeInteger(view.getFloat64(at + OFFSET_KEY, true)) &&
     Math.abs(view.getFloat64(at + OFFSET_TIME, true)) <= TIME_MAX
   );
+}
+
+/** @param documentLength bytes */
+function isFormOf(form: number, documentLength: number): boolean {
+  const tailBytes = tailBytesOf(form);
+  return isForm(form) && (tailBytes === 0 || tailBytes < documentLength);
 }
 
 /** Reused by its writer: filled, written, filled again. */

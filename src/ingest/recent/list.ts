@@ -9,8 +9,8 @@ const MEASUREMENT_BYTES = 200;
 const VALUE_BYTES = 100;
 
 /** @returns an estimate of what it takes in memory. */
-export function bytesOf({ type, document, values }: RecentMeasurement): number {
-  let bytes = MEASUREMENT_BYTES + 2 * (type.length + document.length);
+export function bytesOf({ type, document, values, tail = '' }: RecentMeasurement): number {
+  let bytes = MEASUREMENT_BYTES + 2 * (type.length + document.length + tail.length);
   for (const { fragment, series, unit } of values)
     bytes += VALUE_BYTES + 2 * (fragment.length + series.length + unit.length);
   return bytes;

@@ -38,6 +38,10 @@ export interface MeasurementBlock {
   readonly form: Float64Array;
   /** Whether any row has a form: without one the column is left out. */
   readonly hasForms: boolean;
+  readonly tail: Uint16Array;
+  readonly tails: Dictionary;
+  /** As `hasForms`. */
+  readonly hasTails: boolean;
   readonly shard: Uint8Array;
   readonly seq: Float64Array;
 }

@@ -1,5 +1,11 @@
 /** Predictions as MEASUREMENT records of the device whose values they are about (docs/spec/scoring.md#bindings). */
-import { newMeasurementHead, writeMeasurementHead, writeValueHead } from '../../ingest/measurements/record.ts';
+import { tailForm } from '../../ingest/measurements/form.ts';
+import {
+  formBytes,
+  newMeasurementHead,
+  writeMeasurementHead,
+  writeValueHead,
+} from '../../ingest/measurements/record.ts';
 import {
   keyAt,
   modeAt,
@@ -30,6 +36,8 @@ const MS_PER_SECOND = 1_000;
 const MILLISECONDS = '000Z';
 const SOURCE_START = Buffer.from('Z","source":{"id":"');
 const VALUE_START = Buffer.from('{"value":');
+/** Of the end of a document: the brace and the comma before the mark, and the brace behind it. */
+const TAIL_AROUND_BYTES = 3;
 const COMMA = 0x2c;
 const OBJECT_END = 0x7d;
 /** Of a time in a document, with what is in front: years have up to six digits and a sign. */
@@ -46,6 +54,8 @@ export class PredictionWriter {
   /** Of the document what follows the source, and what follows the members. */
   readonly #start: Buffer;
   readonly #end: Buffer;
+  /** Of a record whose members are all numbers: the columns give its document but for the mark. */
+  readonly #form: number;
   /** Of a record without its members and its source, and what a number takes beside its digits and names. */
   readonly #fixedBytes: number;
   readonly #valueBytes: number;
@@ -68,7 +78,8 @@ export class PredictionWriter {
     this.#start = Buffer.from(`"},"type":${JSON.stringify(plan.type)},${JSON.stringify(plan.fragment)}:{`);
     this.#end = Buffer.from(`},"${MARK}":${plan.mark}}`);
     const texts = this.#type.length + SOURCE_START.length + this.#start.length + this.#end.length;
-    this.#fixedBytes = OFFSET_TEXTS + TIME_BYTES_MAX + texts;
+    this.#form = tailForm(this.#end.length - TAIL_AROUND_BYTES);
+    this.#fixedBytes = OFFSET_TEXTS + TIME_BYTES_MAX + texts + formBytes(this.#form);
     this.#valueBytes = VALUE_START.length + 1 + VALUE_HEADER_BYTES + this.#fragment.length;
     this.#head.typeLength = this.#type.length;
     this.#bytes = spare ?? Buffer.allocUnsafeSlow(BYTES_FIRST);
@@ -104,7 +115,7 @@ export class PredictionWriter {
     const documentAt = this.#used + OFFSET_TEXTS + this.#type.length;
     const valuesAt = this.#writeDocument(documentAt);
     head.documentLength = valuesAt - documentAt;
-    const end = this.#writeValues(valuesAt);
+    const end = this.#writeValues(valuesAt) + formBytes(head.form);
     const typeAt = writeMeasurementHead(this.#view, this.#used, end - this.#used, head);
     copyName(this.#type, this.#bytes, typeAt);
     this.#used = end;
@@ -123,6 +134,8 @@ export class PredictionWriter {
       this.#members.push(isNumber ? value : memberText(value));
       if (isNumber) this.#head.valueCount += 1;
     }
+    const isAllNumbers = this.#head.valueCount > 0 && this.#head.valueCount === this.#places.length;
+    this.#head.form = isAllNumbers ? this.#form : 0;
   }
 
   /** Most of what is written are the same bytes for each record, and digits. @returns the offset behind it */

@@ -242,6 +242,7 @@ function nativeColumns(columns: MeasurementBlock): NativeColumn[] {
     { name: 'shard', type: 'UInt8', data: { kind: 'fixed', values: columns.shard } },
     integers('seq', 'UInt64', columns.seq),
     ...(columns.hasForms ? [integers('form', 'UInt64', columns.form)] : []),
+    ...(columns.hasTails ? [dictionary('tail', columns.tails.values, columns.tail)] : []),
   ];
 }
 

@@ -164,5 +164,7 @@ t.test('an ONNX model scores measurements as they come in', async (t) => {
     return made.length > 0 ? made : undefined;
   });
   t.match(found, { echo: { a: { value: 250.5 }, b: { value: 2 } }, c8y_Scoring: { model: 'test', depth: 1 } });
+  const marked = await rest.read(`/measurement/measurements?source=${source}&fragmentType=c8y_Scoring`);
+  t.same(marked.measurements, [found], 'found by its mark');
   t.match(await rest.delete(`${SCORING}/onnx/models/test`), { status: 200 });
 });

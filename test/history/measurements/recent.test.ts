@@ -413,6 +413,7 @@ const row = (id: number): MeasurementRow => ({
   unit: '',
   doc: '',
   formText: '0',
+  tail: '',
 });
 const ask = (readers: ListReaders, source: number | undefined, size = 2, isLatestFirst = true): Promise<unknown> =>
   recentPage(

@@ -1,5 +1,6 @@
 /** From records of measurements to those of predictions (docs/spec/scoring.md#bindings). */
 import t from 'tap';
+import { formedText, tailBytesOf, withTail } from '../../../src/ingest/measurements/form.ts';
 import { documentText } from '../../../src/ingest/measurements/record.ts';
 import { parseMeasurement } from '../../../src/ingest/measurements/parse.ts';
 import { InputReader } from '../../../src/scoring-workers/measurements/input-reader.ts';
@@ -96,6 +97,28 @@ t.test('predictions are measurements of the same device, time and mode', async (
   );
   for (const one of written)
     t.match(parseMeasurement(documentText(one)), { values: one.values, time: one.time }, 'as if it had been sent');
+});
+
+t.test('columns and the mark give a prediction of numbers', async (t) => {
+  const values = [0, -0, 3, -7, 0.1, -1e-7, 1e21, 2 ** 53, 123_456_789_012];
+  const records = Buffer.concat(values.map((a) => recordOf({ source: 7, time: 1_234, values: { 'oven.t': a } })));
+  const outputs = [
+    { name: 'p', series: 'p "ü"' },
+    { name: 'q', series: '1' },
+  ];
+  const measurement = { type: 'risk "ä"', fragment: 'ri\tsk', outputs, mark: '{"depth":1,"model":"ö"}' };
+  const apply = model(({ a }) => ({ p: a ?? null, q: a === 3 ? 'text' : a === 0 ? null : 1 }));
+  const measured = scoreMeasurements(apply, records, { ...plan, measurement }, () => undefined);
+  const tailed = [...measurementsOf(measured.records)].map((one) => {
+    const tail = Buffer.from(one.document)
+      .subarray(-1 - tailBytesOf(one.form), -1)
+      .toString();
+    if (one.form === 0) return '';
+    t.equal(withTail(formedText({ ...one, sourceId: String(one.source) }, one.form), tail), one.document);
+    return tail;
+  });
+  const mark = `"c8y_Scoring":${measurement.mark}`;
+  t.same(tailed, [mark, mark, '', mark, mark, mark, mark, mark, mark], 'all but the one with a text');
 });
 
 t.test('times before 1970, and of other seconds', async (t) => {
