@@ -95,11 +95,12 @@ const KEPT_CHARACTERS_MAX = 4 * 1_048_576;
 export class StateView {
   readonly #documents: Documents;
   readonly #isOwn: (collection: Collection, tenant: number, id: string) => boolean;
+  readonly #isAlone: boolean;
   /** By collection: a list looks at those of its own only. */
   readonly #overlay = new Map<Collection, Map<string, Entry>>();
   /**
    * Lists that are known to be empty, until something of their collection changes: each alarm asks for the options that
-   * change it and for the parents of its source. On a store that answers at once.
+   * change it and for the parents of its source. Where this view's actors write all of them, on one node.
    */
   readonly #emptyLists = new Map<Collection, Set<string>>([
     ['option', new Set()],
@@ -114,12 +115,11 @@ export class StateView {
   /** Sequence of the command that is being handled. */
   #seq = 0;
 
-  constructor(
-    documents: Documents,
-    isOwn: (collection: Collection, tenant: number, id: string) => boolean = () => true,
-  ) {
+  /** @param isOwn of a shard: which documents its actors alone write; undefined: all. */
+  constructor(documents: Documents, isOwn?: (collection: Collection, tenant: number, id: string) => boolean) {
     this.#documents = documents;
-    this.#isOwn = isOwn;
+    this.#isAlone = isOwn === undefined;
+    this.#isOwn = isOwn ?? (() => true);
   }
 
   /** Reads that follow are for this command. */
@@ -188,7 +188,7 @@ export class StateView {
     prefix: string,
     limit = Number.POSITIVE_INFINITY,
   ): { id: string; value: string }[] {
-    const empty = this.#emptyLists.get(collection);
+    const empty = this.#isAlone ? this.#emptyLists.get(collection) : undefined;
     const name = `${tenant}/${prefix}`;
     if (empty?.has(name) === true) return [];
     const found = new Map<string, string>();
@@ -207,8 +207,7 @@ export class StateView {
       if (entry.tenant !== tenant || !entry.id.startsWith(prefix)) continue;
       if (entry.value !== undefined) found.set(entry.id, entry.value);
     }
-    // On a store that answers later another node may write them.
-    if (found.size === 0 && empty !== undefined && !this.#isAsync) {
+    if (found.size === 0 && empty !== undefined) {
       if (empty.size >= EMPTY_LISTS_MAX) empty.clear();
       empty.add(name);
     }
