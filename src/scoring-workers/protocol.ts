@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { MeasuredColumn } from '../model/entities/scoring/measured-values.ts';
 import type { ModelInformation } from './pmml/engine.ts';
 import type { Problem } from './pmml/document/problems.ts';
-import type { Measured, Plan } from './measurements/plan.ts';
+import type { MeasuredInRoom, Plan } from './measurements/plan.ts';
 
 export type RecordFormat = 'csv' | 'json';
 
@@ -76,6 +76,8 @@ export interface MeasurementsTask extends OfModel {
   /** MEASUREMENT records, one behind the other; all of them are whole. */
   readonly records: Uint8Array;
   readonly plan: Plan;
+  /** Shared memory for the predictions; what does not fit comes back in bytes of its own. */
+  readonly room?: Uint8Array | undefined;
 }
 /** How a prediction, the first output, is compared with what the record expects. */
 export interface DetailRules {
@@ -176,7 +178,7 @@ export interface BatchAnswer {
   readonly count: number;
   readonly predictions: PredictionCounts;
 }
-export interface MeasuredAnswer extends Measured {
+export interface MeasuredAnswer extends MeasuredInRoom {
   readonly kind: 'measured';
   readonly predictions: PredictionCounts;
 }

@@ -194,14 +194,28 @@ export class Scoring {
   /**
    * Scores measurements of the journal, in turns of their own beside those of the tenant's users.
    *
-   * @param records MEASUREMENT records, whole, one behind the other @throws PlatformError as `score`
+   * @param records MEASUREMENT records, whole, one behind the other
+   * @param room shared memory in which the predictions are where they fit; after a failure a thread may still write to it
+   * @throws PlatformError as `score`
    */
-  async measure(tenant: number, model: StoredModel, records: Uint8Array, plan: Plan): Promise<Measured> {
+  async measure(
+    tenant: number,
+    model: StoredModel,
+    records: Uint8Array,
+    plan: Plan,
+    room?: Uint8Array,
+  ): Promise<Measured> {
     requireActive(model);
-    const answer = await this.#runs.run({ tenant, user: BINDINGS }, model, { kind: 'measurements', records, plan });
+    const answer = await this.#runs.run({ tenant, user: BINDINGS }, model, {
+      kind: 'measurements',
+      records,
+      plan,
+      room,
+    });
     if (answer.kind !== 'measured') throw new Error(`a scoring worker answered with ${answer.kind}`);
     this.#options.onScored?.(answer.scored);
-    return answer;
+    if (room === undefined || answer.roomBytes === 0) return answer;
+    return { ...answer, records: room.subarray(0, answer.roomBytes) };
   }
 
   /** As `ModelRuns.pauseOf`. */

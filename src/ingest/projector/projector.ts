@@ -39,6 +39,8 @@ const HELD_ROWS_MIN = 2_000;
  */
 const HELD_MUTABLE_ROWS_MIN = 100;
 const HOLD_FACTOR = 2.5;
+/** Of batches of the journal that need no new memory. */
+const ROOM_BYTES = 4 * 1_048_576;
 
 export interface ProjectorOptions {
   readonly journal: Journal;
@@ -136,6 +138,8 @@ export class Projector {
   #filling: Block;
   #spare: Block;
   #underWay: Block | undefined;
+  /** For the batch that is read while it lags: new memory for each made V8 collect the whole heap. */
+  #room: Buffer | undefined;
   #consumedSeq = 0;
   /** What the actors have handled: nothing behind it is read, its rows are not decided yet. */
   #offeredSeq = 0;
@@ -366,7 +370,8 @@ export class Projector {
         this.#release();
         return;
       }
-      const batch = await journal.read(this.#consumedSeq + 1);
+      this.#room ??= Buffer.allocUnsafeSlow(ROOM_BYTES);
+      const batch = await journal.read(this.#consumedSeq + 1, this.#room);
       if (!batch) throw new Error(`journal ends before ${this.#offeredSeq}, which was handled`);
       const before = this.#consumedSeq;
       this.#consume(batch.firstSeq, batch.records, this.#offeredSeq);

@@ -17,8 +17,11 @@ export interface Journal {
    * @returns when the batch is on disk. Rejects when it could not be written; then nothing of it is.
    */
   append(firstSeq: number, records: Buffer, recordCount: number): Promise<void>;
-  /** The batch that holds `seq` or, when that is gone or still to come, the next one; undefined at the end. */
-  read(seq: number): JournalBatch | undefined | Promise<JournalBatch | undefined>;
+  /**
+   * The batch that holds `seq` or, when that is gone or still to come, the next one; undefined at the end.
+   * @param room where its records are put if they fit: a reader of many batches makes no new memory for each.
+   */
+  read(seq: number, room?: Buffer): JournalBatch | undefined | Promise<JournalBatch | undefined>;
   /** Forgets batches whose records are all at or below `seq`. */
   trim(seq: number): void;
 }

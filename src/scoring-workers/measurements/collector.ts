@@ -1,7 +1,7 @@
 /** Gathers what a model makes of the measurements of one task. */
 import { keyAt, modeAt, OFFSET_TIME } from '../../ingest/journal/record-layout.ts';
 import type { OutputRecord } from '../pmml/engine.ts';
-import { type Measured, type OutputValue, type Plan, TEXT_CHARACTERS_MAX } from './plan.ts';
+import { type MeasuredInRoom, type OutputValue, type Plan, TEXT_CHARACTERS_MAX } from './plan.ts';
 import { PredictionWriter } from './prediction-writer.ts';
 
 const NO_RECORDS = new Uint8Array();
@@ -19,9 +19,10 @@ export class Collector {
   #refused = 0;
   #tooLarge = 0;
 
-  constructor(plan: Plan) {
+  /** @param room see PredictionWriter */
+  constructor(plan: Plan, room?: Uint8Array) {
     this.#plan = plan;
-    this.#writer = plan.measurement === undefined ? undefined : new PredictionWriter(plan.measurement);
+    this.#writer = plan.measurement === undefined ? undefined : new PredictionWriter(plan.measurement, room);
   }
 
   /** A measurement lacks a value that the model needs. */
@@ -52,9 +53,12 @@ export class Collector {
   }
 
   /** To be called once, behind the last record. */
-  measured(): Measured {
+  measured(): MeasuredInRoom {
+    const written = this.#writer?.end() ?? 0;
+    const isInRoom = typeof written === 'number';
     return {
-      records: this.#writer?.end() ?? NO_RECORDS,
+      records: isInRoom ? NO_RECORDS : written,
+      roomBytes: isInRoom ? written : 0,
       scored: this.#scored,
       incomplete: this.#incomplete,
       refused: this.#refused,

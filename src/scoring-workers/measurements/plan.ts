@@ -61,6 +61,12 @@ export interface Measured {
   readonly told: ToldValues;
 }
 
+/** As a worker answers. */
+export interface MeasuredInRoom extends Measured {
+  /** Bytes at the beginning of the room of the task that have the records; 0: `records` has them. */
+  readonly roomBytes: number;
+}
+
 /** Fragment that marks a prediction. */
 export const MARK = 'c8y_Scoring';
 /** Of a value that is not a number; a longer one is cut. */

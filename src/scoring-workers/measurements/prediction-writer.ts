@@ -64,12 +64,15 @@ export class PredictionWriter {
   readonly #members: (number | string)[] = [];
   #bytes: Buffer;
   #view: DataView;
+  /** Memory of the caller, in which the records are as long as they fit. */
+  readonly #room: Uint8Array | undefined;
   #used = 0;
   #second = Number.NaN;
   /** How a document of this second begins, up to the point before the milliseconds. */
   #timeStart = Buffer.alloc(0);
 
-  constructor(plan: PlannedMeasurement) {
+  /** @param room memory of the caller, which it shares with this thread */
+  constructor(plan: PlannedMeasurement, room?: Uint8Array) {
     this.#type = Buffer.from(plan.type);
     this.#fragment = Buffer.from(plan.fragment);
     this.#series = plan.outputs.map(({ series }) => Buffer.from(series));
@@ -82,16 +85,22 @@ export class PredictionWriter {
     this.#fixedBytes = OFFSET_TEXTS + TIME_BYTES_MAX + texts + formBytes(this.#form);
     this.#valueBytes = VALUE_START.length + 1 + VALUE_HEADER_BYTES + this.#fragment.length;
     this.#head.typeLength = this.#type.length;
-    this.#bytes = spare ?? Buffer.allocUnsafeSlow(BYTES_FIRST);
-    spare = undefined;
+    this.#room = room;
+    if (room === undefined) {
+      this.#bytes = spare ?? Buffer.allocUnsafeSlow(BYTES_FIRST);
+      spare = undefined;
+    } else {
+      this.#bytes = Buffer.from(room.buffer, room.byteOffset, room.length);
+    }
     this.#view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.length);
   }
 
   /**
-   * Ends the writer. @returns the records, one behind the other, in bytes of their own; their ids and times of receipt are to
-   * be filled in
+   * Ends the writer. @returns the records, one behind the other, in bytes of their own, or how many bytes of the room they
+   * take; their ids and times of receipt are to be filled in
    */
-  end(): Uint8Array {
+  end(): Uint8Array | number {
+    if (this.#bytes.buffer === this.#room?.buffer) return this.#used;
     const records = new Uint8Array(this.#bytes.subarray(0, this.#used));
     if (this.#bytes.length <= SPARE_BYTES_MAX) spare = this.#bytes;
     this.#bytes = Buffer.alloc(0);

@@ -3,18 +3,22 @@ import { nextAt } from '../../ingest/journal/record-layout.ts';
 import type { OutputRecord, ScoringModel } from '../pmml/engine.ts';
 import { Collector } from './collector.ts';
 import { InputReader } from './input-reader.ts';
-import type { Measured, Plan } from './plan.ts';
+import type { MeasuredInRoom, Plan } from './plan.ts';
 
-/** @param scored is called after each record: the model's last prediction is that of it */
+/**
+ * @param scored is called after each record: the model's last prediction is that of it
+ * @param room see PredictionWriter
+ */
 export function scoreMeasurements(
   model: Pick<ScoringModel, 'begin' | 'apply'>,
   records: Uint8Array,
   plan: Plan,
   scored: (output: OutputRecord) => void,
-): Measured {
+  room?: Uint8Array,
+): MeasuredInRoom {
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.length);
   const reader = new InputReader(plan);
-  const collector = new Collector(plan);
+  const collector = new Collector(plan, room);
   for (let at = 0; at < bytes.length; at = nextAt(bytes, at)) {
     const input = reader.read(bytes, at);
     if (input === undefined) {

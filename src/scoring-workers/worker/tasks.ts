@@ -338,12 +338,13 @@ function outputsOrNone(model: ScoringModel, record: InputRecord): OutputRecord {
   }
 }
 
-function measurements(model: ScoringModel, { records, plan }: MeasurementsTask): Answer {
+function measurements(model: ScoringModel, { records, plan, room }: MeasurementsTask): Answer {
   const predictions = new CountedPredictions(model);
   const guarded = { begin: () => model.begin(), apply: (record: InputRecord) => outputsOrNone(model, record) };
-  const measured = scoreMeasurements(guarded, records, plan, (output) => {
+  const count = (output: OutputRecord): void => {
     if (output !== NO_OUTPUTS) predictions.add(model);
-  });
+  };
+  const measured = scoreMeasurements(guarded, records, plan, count, room);
   return { kind: 'measured', ...measured, predictions: predictions.counts };
 }
 

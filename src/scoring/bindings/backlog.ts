@@ -27,8 +27,10 @@ import {
 const CHUNK_MEASUREMENTS_MAX = 1_000;
 const CHUNK_BYTES_MAX = 262_144;
 const CHUNK_BYTES_FIRST = 4_096;
-/** Of each size of chunks, kept for the next ones: memory that threads share is slow to make. */
-const SPARE_BYTES_MAX = 1_048_576;
+/** For the prediction of one measurement. */
+const ROOM_BYTES = 512;
+/** Of each size of chunks and rooms, kept for the next ones: memory that threads share is slow to make. */
+const SPARE_BYTES_MAX = 2_097_152;
 /** Bytes. */
 const COPIED_BY_LOOP_MAX = 256;
 /** In which the rate of a tenant is counted. */
@@ -47,6 +49,11 @@ export interface Chunk {
   bytes: Buffer<ArrayBufferLike>;
   used: number;
   count: number;
+  /**
+   * For its predictions while it is scored, where the bound has room for it. New memory for those of each chunk made V8
+   * collect the whole heap of the main thread.
+   */
+  room?: Buffer<ArrayBufferLike> | undefined;
   /** Of the predictions in it; 0: all are of devices. */
   readonly depth: number;
   /** When its first measurement came, `performance.now()`. */
@@ -164,6 +171,11 @@ export class TenantBacklog {
     }
   }
 
+  /** As `takeBytes`, but nothing is shed for it. */
+  takeFreeBytes(bytes: number): string | undefined {
+    return this.node.bytes.take(this.tenant, HOLDER, bytes);
+  }
+
   giveBytes(bytes: number): void {
     this.node.bytes.give(this.tenant, HOLDER, bytes);
   }
@@ -236,8 +248,16 @@ export class ChunkList {
     return open;
   }
 
-  /** The chunk was scored, or given up. */
-  release({ bytes, count }: Chunk): void {
+  /** Makes room for the predictions of a chunk that was taken, but sheds none that waits for it. */
+  makeRoom(chunk: Chunk): void {
+    const capacity = capacityFor(chunk.count * ROOM_BYTES);
+    if (this.#backlog.takeFreeBytes(capacity) === undefined) chunk.room = this.#backlog.node.allocate(capacity);
+  }
+
+  /** The chunk was scored, or given up. @param isRoomFree false where a thread may still write predictions of it */
+  release(chunk: Chunk, isRoomFree = true): void {
+    const { bytes, count } = chunk;
+    this.#giveRoom(chunk, isRoomFree);
     this.#backlog.giveBytes(bytes.length);
     this.#backlog.node.free(bytes);
     this.#backlog.count(-count);
@@ -263,6 +283,15 @@ export class ChunkList {
   /** It takes no more; what was taken is to be released. */
   end(): void {
     this.#backlog.remove(this);
+  }
+
+  /** @param isFree false: a thread may still write to it. */
+  #giveRoom(chunk: Chunk, isFree: boolean): void {
+    const { room } = chunk;
+    if (room === undefined) return;
+    chunk.room = undefined;
+    this.#backlog.giveBytes(room.length);
+    if (isFree) this.#backlog.node.free(room);
   }
 
   #shed(limit: string, count: number): void {

@@ -53,6 +53,8 @@ export interface LaneOptions {
   readonly backlog: TenantBacklog;
   readonly counts: LaneCounts;
   readonly score: (chunk: Chunk) => Promise<Measured>;
+  /** Whether predictions are written to the room of their chunk. */
+  readonly hasRoom: boolean;
   /** Until when the model refuses all, ms since 1970; undefined: it does not. */
   readonly pausedUntil: () => number | undefined;
   /**
@@ -154,7 +156,7 @@ export class Lane {
 
   /** Never rejects. */
   async #run(chunk: Chunk): Promise<void> {
-    const { score, deliver, onDelivered, clock } = this.#options;
+    const { score, hasRoom, deliver, onDelivered, clock } = this.#options;
     this.#inFlight += 1;
     const before = this.#last;
     let isHandedOver = (): void => undefined;
@@ -163,8 +165,11 @@ export class Lane {
     });
     // A task that fails early does not let the next one overtake those before it.
     this.#last = before.then(() => handedOver);
+    let isScored = false;
+    if (hasRoom) this.#chunks.makeRoom(chunk);
     try {
       const measured = await score(chunk);
+      isScored = true;
       await before;
       const { durable, failure } = await deliver(measured, chunk.depth);
       isHandedOver();
@@ -181,7 +186,7 @@ export class Lane {
     } finally {
       isHandedOver();
       this.#inFlight -= 1;
-      this.#chunks.release(chunk);
+      this.#chunks.release(chunk, isScored);
       this.#pump(this.#isEnded);
     }
   }

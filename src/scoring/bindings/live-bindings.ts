@@ -266,6 +266,7 @@ export class LiveBindings implements MeasurementListener {
       backlog,
       counts,
       score: (chunk) => scoreChunk(this.#options, tenant, bound, chunk, markText(mark(chunk.depth))),
+      hasRoom: binding.modelKind === 'pmml' && bound.plan.measurement !== undefined,
       pausedUntil: () => scoring.pauseOf(tenant, model)?.until,
       deliver: (measured, depth) => this.#delivery.deliver(sender, measured, mark(depth)),
       onOutcome,

@@ -30,13 +30,13 @@ export function scoreChunk(
   { scoring, onnx }: ScoringEngines,
   tenant: number,
   { binding, model, information, plan: unmarked }: Bound,
-  { bytes, used }: Pick<Chunk, 'bytes' | 'used'>,
+  { bytes, used, room }: Pick<Chunk, 'bytes' | 'used' | 'room'>,
   mark: string,
 ): Promise<Measured> {
   const { measurement } = unmarked;
   const plan: Plan = measurement === undefined ? unmarked : { ...unmarked, measurement: { ...measurement, mark } };
   const records = bytes.subarray(0, used);
-  if (binding.modelKind === 'pmml') return scoring.measure(tenant, model, records, plan);
+  if (binding.modelKind === 'pmml') return scoring.measure(tenant, model, records, plan, room);
   return scoreRows(records, plan, async (inputs) => {
     const body = onnxBody(JSON.parse(information) as OnnxDescription, inputs);
     const output = await onnx.apply({ tenant, user: BINDINGS }, model, one(Buffer.from(body)), {

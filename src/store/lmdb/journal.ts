@@ -38,13 +38,17 @@ export class LmdbJournal implements Journal {
     this.sizeBytes += records.length;
   }
 
-  read(seq: number): JournalBatch | undefined {
+  read(seq: number, room?: Buffer): JournalBatch | undefined {
     const index = this.#indexOf(seq);
     if (index === undefined) return undefined;
-    const { firstSeq } = this.#batches[index];
-    const records = this.#database.get(firstSeq);
+    const { firstSeq, bytes } = this.#batches[index];
+    const isInRoom = room !== undefined && bytes <= room.length;
+    // Valid until the next read of the environment.
+    const records = isInRoom ? this.#database.getBinaryFast(firstSeq) : this.#database.get(firstSeq);
     if (!records) throw new Error(`journal: batch ${firstSeq} is missing`);
-    return { firstSeq, records };
+    if (!isInRoom) return { firstSeq, records };
+    room.set(records.subarray(0, bytes));
+    return { firstSeq, records: room.subarray(0, bytes) };
   }
 
   trim(seq: number): void {

@@ -121,6 +121,27 @@ t.test('columns and the mark give a prediction of numbers', async (t) => {
   t.same(tailed, [mark, mark, '', mark, mark, mark, mark, mark, mark], 'all but the one with a text');
 });
 
+t.test('predictions are in the room of the task where they fit', async (t) => {
+  const records = Buffer.concat([recordOf({ source: 1 }), recordOf({ source: 2 })]);
+  const run = (room?: Uint8Array) =>
+    scoreMeasurements(
+      model(() => ({ p: 1 })),
+      records,
+      plan,
+      () => undefined,
+      room,
+    );
+  const { records: wanted, roomBytes: none } = run();
+  t.equal(none, 0);
+  for (const length of [4_096, wanted.length - 1, 8, 0]) {
+    const room = new Uint8Array(new SharedArrayBuffer(length));
+    const { records: found, roomBytes } = run(room);
+    const fits = roomBytes > 0;
+    t.equal(fits, length === 4_096);
+    t.same(Buffer.from(fits ? room.subarray(0, roomBytes) : found), Buffer.from(wanted));
+  }
+});
+
 t.test('times before 1970, and of other seconds', async (t) => {
   const times = [-1, -1_001, 0, 999, 1_000, 59_007, Date.parse('2299-12-31T23:59:59.999Z')];
   const records = Buffer.concat(times.map((time) => recordOf({ time })));

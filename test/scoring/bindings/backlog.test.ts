@@ -39,6 +39,31 @@ t.test('copies of records without document and form, in order', async (t) => {
   t.same([node.measurements, tenant.measurements, node.bytes.used, list.isEmpty], [0, 0, 0, true]);
 });
 
+t.test('rooms for predictions count, are used again, and none is made for what waits', async (t) => {
+  const { node, counted, listOf, shed } = backlog({ bytesMax: 20_000 });
+  const list = listOf();
+  const roomOf = (isRoomFree?: boolean) => {
+    for (let time = 0; time < 10; time += 1) list.add(recordOf({ time }), 0, 0);
+    const chunk = list.take(true)!;
+    list.makeRoom(chunk);
+    const { room } = chunk;
+    t.equal(node.bytes.used, chunk.bytes.length + (room?.length ?? 0));
+    list.release(chunk, isRoomFree);
+    t.equal(node.bytes.used, 0);
+    return room;
+  };
+  const first = roomOf(false);
+  t.equal(first?.length, 8_192);
+  const second = roomOf();
+  t.not(second, first, 'a thread may still write to it');
+  t.equal(roomOf(), second);
+  for (let time = 0; time < 40; time += 1) list.add(recordOf({ time, values: { 'oven.t': 1 } }), 0, 0);
+  const chunk = list.take(true)!;
+  list.makeRoom(chunk);
+  t.equal(chunk.room, undefined, 'no room');
+  t.same([shed(), counted.size], [0, 0]);
+});
+
 t.test('beyond the bound of a tenant the oldest of the binding with most are shed', async (t) => {
   const { tenant, counted, listOf, shed } = backlog({ measurementsMax: 2_500 });
   const [busy, calm] = [listOf(), listOf()];

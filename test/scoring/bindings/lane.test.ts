@@ -33,6 +33,7 @@ function laneOf(after?: Promise<void>, counts = newCounts()) {
     },
     backlog,
     counts,
+    hasRoom: true,
     score: (chunk) =>
       new Promise((resolve, reject) => {
         tasks.push({ chunk, end: (error) => (error ? reject(error) : resolve(measured(chunk.count))) });

@@ -30,6 +30,25 @@ journalContract(t, 'LMDB', (t) => {
   };
 });
 
+t.test('a batch is read into the memory of its reader where it fits', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'millrace-journal-'));
+  const environment = openLmdb(directory);
+  t.teardown(async () => {
+    await environment.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const journal = new LmdbJournal(environment);
+  const batches = [1, 2, 300_000, 40].map((bytes, index) => Buffer.alloc(bytes, index + 1));
+  for (const [index, batch] of batches.entries()) await journal.append(index + 1, batch, 1);
+  const room = Buffer.alloc(100);
+  for (const [index, batch] of batches.entries()) {
+    const { firstSeq, records } = journal.read(index + 1, room)!;
+    t.equal(firstSeq, index + 1);
+    t.ok(records.equals(batch));
+    t.equal(records.buffer === room.buffer, batch.length <= room.length);
+  }
+});
+
 const cannotTrace =
   spawnSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' }).status === 0
     ? false
