@@ -1,7 +1,7 @@
 /** An API server over the fake platform on a free port, and a small client. */
-import { Agent, request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { Agent } from 'node:http';
 import type { Test } from 'tap';
+import { IDLE_MS, exchange } from '../../helpers/exchange.ts';
 import { ApiServer } from '../../../src/api/api-server.ts';
 import type { HttpLibrary } from '../../../src/api/http/library.ts';
 import type { ApiConfig, Platform } from '../../../src/api/request/platform.ts';
@@ -39,31 +39,6 @@ export interface Api {
   ): Promise<Reply>;
 }
 
-const AGENT_IDLE_MS = 4_000;
-
-/** A request as `fetch` sends it, in a third of its CPU time; redirects are not followed. */
-function exchange(url: string, method: string, agent: Agent, given: Headers, body: string | undefined) {
-  const headers = Object.fromEntries(given);
-  if (body !== undefined) {
-    headers['content-type'] ??= 'text/plain;charset=UTF-8';
-    headers['content-length'] = String(Buffer.byteLength(body));
-  }
-  return new Promise<Omit<Reply, 'json'>>((resolve, reject) => {
-    const answered = (response: IncomingMessage): void => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => {
-        const { statusCode = 0, rawHeaders } = response;
-        const received = new Headers();
-        for (let at = 0; at < rawHeaders.length; at += 2) received.append(rawHeaders[at], rawHeaders[at + 1]);
-        resolve({ status: statusCode, headers: received, text: Buffer.concat(chunks).toString() });
-      });
-    };
-    request(url, { method, agent, headers }, answered).on('error', reject).end(body);
-  });
-}
-
 export async function startApi(
   t: Test,
   options: {
@@ -80,7 +55,7 @@ export async function startApi(
   const server = new ApiServer(platform, apiRoutes(options.further), options.library ?? LIBRARY);
   options.prepare?.(server);
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
-  const agent = new Agent({ keepAlive: true, timeout: AGENT_IDLE_MS });
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
   t.teardown(() => {
     agent.destroy();
     return server.close(100);
@@ -101,7 +76,7 @@ export async function startApi(
       };
       const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
       const text = body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body);
-      const reply = await exchange(`${url}${path}`, method, agent, new Headers(given), text);
+      const reply = await exchange(`${url}${path}`, { method, headers: new Headers(given), body: text, agent });
       let json: unknown;
       try {
         json = JSON.parse(reply.text);

@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { exchange } from '../exchange.ts';
 import { HostedServer, hasHosts } from '../cluster/hosted.ts';
 import { RunningCluster } from '../cluster/running.ts';
 import { cleanEnvironment, scratchDirectory, until } from '../setup-command.ts';
@@ -75,21 +76,17 @@ export class Rest {
 
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Reply> {
     const { body } = options;
-    const response = await fetch(path.startsWith('http') ? path : this.url + path, {
-      method,
-      headers: {
-        authorization: this.#authorization,
-        accept: 'application/json',
-        // So that the next request comes to another node.
-        ...(CLUSTER_NODES > 0 ? { connection: 'close' } : {}),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...options.headers,
-      },
-      ...(body === undefined
-        ? {}
-        : { body: typeof body === 'string' || Buffer.isBuffer(body) ? (body as string) : JSON.stringify(body) }),
+    const headers = new Headers({
+      authorization: this.#authorization,
+      accept: 'application/json',
+      // So that the next request comes to another node.
+      ...(CLUSTER_NODES > 0 ? { connection: 'close' } : {}),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
     });
-    return new Reply(response.status, response.headers, await response.text());
+    const sent = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const reply = await exchange(path.startsWith('http') ? path : this.url + path, { method, headers, body: sent });
+    return new Reply(reply.status, reply.headers, reply.text);
   }
 
   get(path: string): Promise<Reply> {
