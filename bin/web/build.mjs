@@ -6,7 +6,6 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { minify } from '@swc/core';
 import { worldOutline } from './outline.mjs';
 import { pieces } from './pieces.mjs';
 
@@ -118,6 +117,8 @@ const brotliOptions = ({ length }) => ({
 
 async function shortened({ name, contents }) {
   if (!name.endsWith('.js')) return { name, contents };
+  // Loaded here: this file is imported before packages are installed.
+  const { minify } = await import('@swc/core');
   const { code } = await minify(contents.toString(), SHORTER);
   return { name, contents: Buffer.from(code) };
 }
