@@ -42,7 +42,8 @@ export function fillMeasured(
     });
     for (let from = 0; from < count; from += CHUNK) {
       if (from % 1_000_000 === 0) progress(`recent: ${from} measurements stored`);
-      await clickHouse.command(`INSERT INTO measurements ${measuredRows(tenant, count, endMs, from, CHUNK)}`);
+      await clickHouse.command(`INSERT INTO measurements (tenant, source, time, id, part, type, fragment, series, value, unit, doc, shard, seq, form)
+        ${measuredRows(tenant, count, endMs, from, CHUNK)}`);
     }
   });
 }
