@@ -213,7 +213,7 @@ t.test('the process of the engine has no secret in its environment or arguments'
   t.same(
     names.filter(
       (name) =>
-        !/^(PATH|HOME|TMPDIR|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|GLIBC_TUNABLES|MALLOC_\w+|TZ|UV_THREADPOOL_SIZE|NODE_CHANNEL_\w+)$/.test(
+        !/^(PATH|HOME|TMPDIR|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|GLIBC_TUNABLES|(JE_)?MALLOC_\w+|TZ|UV_THREADPOOL_SIZE|NODE_CHANNEL_\w+)$/.test(
           name,
         ),
     ),
