@@ -163,7 +163,8 @@ t.test('carried out to its end, and what an earlier call has left failing is end
   );
   await carryOut(client, deleting('value > 0'), 'ours/1');
   t.same(await values(), []);
-  t.notOk((await mutations()).some(({ command }) => command.includes('ours/1/7')));
+  // Where the engine was trying it anew at that moment, it has carried out both together.
+  t.notOk((await mutations()).some(({ command, done }) => command.includes('ours/1/7') && done === 0));
 });
 
 t.test('of which tenants rows are being deleted', async (t) => {
