@@ -92,9 +92,10 @@ t.test('the ramp: one after the other', async (t) => {
   addsUp(t, await read(id), 4);
   await completed(id);
   const times = (await operationsOf(id)).map(({ creationTime }) => Date.parse(creationTime));
-  // The times themselves are tested with a clock of its own (test/jobs/bulk-operation-scheduler.test.ts).
+  // The times themselves are tested with a clock of its own (test/jobs/bulk-operation-scheduler.test.ts); a server that was
+  // late makes two at once.
   t.ok(
-    times.every((time, index) => index === 0 || time > times[index - 1]),
+    times.every((time, index) => index === 0 || time >= times[index - 1]) && times[3] > times[0],
     `one after the other: ${times.join()}`,
   );
 });
