@@ -55,8 +55,10 @@ const FILTERS = { ...SOURCE, ...HIERARCHY, ...OWN_FILTERS };
 const eventUrl = (request: Pick<ViewRequest, 'baseUrl'>, id: string): string =>
   `${request.baseUrl}/event/events/${segment(id)}`;
 
-/** JSON texts of stored events, with links and the names of their sources. */
-/** @param documents as stored. @throws PlatformError `general/page-too-large`. */
+/**
+ * JSON texts of events, with links and the names of their sources. @param documents as stored. @throws PlatformError
+ * `general/page-too-large`.
+ */
 export const eventTexts = (
   request: ViewRequest,
   documents: readonly { readonly entityId: string; readonly doc: string }[],

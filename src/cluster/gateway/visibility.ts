@@ -4,6 +4,7 @@
  * meanwhile. A DELETE by filters sends commands to other shards while it is waited for: the answer of its owner says up
  * to where, and that is waited for then.
  */
+import { within } from '../../pacing/within.ts';
 import { SHARD_COUNT, shardOf } from '../../ingest/journal/command-record.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
 import type { NodeMessages } from '../../ports/cluster/node-messages.ts';
@@ -89,18 +90,18 @@ export class Visibility {
    */
   async visible(timeoutMs: number, query?: HistoryQuery): Promise<void> {
     const deadline = performance.now() + timeoutMs;
-    await within(this.#floorReady, deadline);
+    await toldBy(this.#floorReady, deadline);
     const shards = shardsOf(query);
     const { leases } = this.#options;
     const owners = shards.map((shard) => leases.ownerOf(shard));
-    const acknowledged = await within(this.#acknowledged(), deadline);
+    const acknowledged = await toldBy(this.#acknowledged(), deadline);
     const wanted = shards
       .map((shard) => [shard, Math.max(acknowledged[shard], this.#floor[shard])] as const)
       .filter(([, seq]) => seq > 0);
     const sent = await this.#makeVisible(wanted, deadline, query);
     // A former owner may have carried out a DELETE behind its answer: it is asked again.
     if (shards.some((shard, index) => leases.ownerOf(shard) !== owners[index]))
-      raise(sent, await within(this.#acknowledged(), deadline));
+      raise(sent, await toldBy(this.#acknowledged(), deadline));
     const known = new Map(wanted);
     const behind = shards
       .map((shard) => [shard, sent[shard]] as const)
@@ -111,7 +112,7 @@ export class Visibility {
   /** Resolves when what has a sequence below `seq` is visible in the shards: for a DELETE with that sequence. */
   async visibleBefore(seq: number, shards: readonly number[], timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
-    const lastSeqs = await within(Promise.all(shards.map((shard) => this.#options.journal.lastSeq(shard))), deadline);
+    const lastSeqs = await toldBy(Promise.all(shards.map((shard) => this.#options.journal.lastSeq(shard))), deadline);
     const wanted = shards
       .map((shard, index) => [shard, Math.min(lastSeqs[index], seq - 1)] as const)
       .filter(([, last]) => last > 0);
@@ -247,17 +248,9 @@ const bytesOf = (numbers: Float64Array): Uint8Array =>
   new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 const numbersOf = (bytes: Uint8Array): Float64Array => new Float64Array(Uint8Array.from(bytes).buffer);
 
-async function within<Value>(promise: Promise<Value>, deadline: number): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error('the nodes do not tell in time what they have acknowledged')),
-      Math.max(0, deadline - performance.now()),
-    );
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const toldBy = <Value>(promise: Promise<Value>, deadline: number): Promise<Value> =>
+  within(
+    promise,
+    Math.max(0, deadline - performance.now()),
+    'the nodes do not tell in time what they have acknowledged',
+  );

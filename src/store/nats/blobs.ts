@@ -11,6 +11,7 @@ import type { MsgHdrs } from '@nats-io/nats-core';
 import { BlobTooLarge, newBlobKey } from '../../ports/blobs.ts';
 import type { Blobs, Content, ContentOwner } from '../../ports/blobs.ts';
 import { refusedBy } from '../../model/errors.ts';
+import { API_ERROR, codeOf } from './api-errors.ts';
 import { sleep } from './connection.ts';
 import type { NatsConnection } from './connection.ts';
 
@@ -24,8 +25,6 @@ const MARKS = 'millrace-marks';
 const ATTEMPTS = 4;
 const ATTEMPT_TIMEOUT_MS = 3_000;
 const RETRY_MS = 200;
-const STORE_FAILED = 10077;
-const NO_MESSAGE = 10037;
 
 /** The description of an object as the object store's clients write it. */
 interface ObjectInfo {
@@ -228,7 +227,7 @@ export class NatsBlobs implements Blobs {
       try {
         return await question();
       } catch (error) {
-        if ((error as { code?: number }).code === STORE_FAILED) throw refusedBy('blobs/bytes');
+        if (codeOf(error) === API_ERROR.STORE_FAILED) throw refusedBy('blobs/bytes');
         if (attempt === ATTEMPTS) throw refusedBy('blobs/unreachable');
         await sleep(RETRY_MS * attempt);
       }
@@ -259,7 +258,7 @@ async function orNull(message: Promise<StoredMsg | null>): Promise<StoredMsg | n
   try {
     return await message;
   } catch (error) {
-    if ((error as { code?: number }).code === NO_MESSAGE) return null;
+    if (codeOf(error) === API_ERROR.NO_MESSAGE) return null;
     throw error;
   }
 }

@@ -10,6 +10,7 @@ import { GROUP_RECORDS_MAX, JournalUnavailable } from '../../ports/cluster/journ
 import type { ShardFollower, ShardGroup, ShardJournal } from '../../ports/cluster/journal.ts';
 import { SHARD_COUNT } from '../../ingest/journal/command-record.ts';
 import type { Log } from '../../ports/log.ts';
+import { API_ERROR, codeOf } from './api-errors.ts';
 import { API_TIMEOUT_MS, seconds, sleep } from './connection.ts';
 import type { NatsConnection } from './connection.ts';
 import { FOLLOW_BYTES_MIN, NatsFollower } from './follower.ts';
@@ -51,13 +52,8 @@ const RECORDS_HEADER = 'Millrace-Records';
 const ID_HEADER = 'Nats-Msg-Id';
 const EXPECTED_STREAM_HEADER = 'Nats-Expected-Stream';
 
-/**
- * Codes of JetStream's API. 10077: the stream refused to store, its description tells why; the others: account or
- * server is full.
- */
-const STORE_FAILED = 10077;
+/** Codes of JetStream's API: account or server is full. */
 const RESOURCE_CODES: ReadonlySet<number> = new Set([10002, 10023, 10028, 10047]);
-const NO_MESSAGE = 10037;
 
 interface PubAck {
   readonly seq?: number;
@@ -262,9 +258,9 @@ export class NatsJournal implements ShardJournal {
     if (ack.error === undefined) return ack.seq ?? 0;
     const { err_code: code = 0, description = '' } = ack.error;
     const cause = new Error(`JetStream: ${description} (${code})`);
-    if (code === STORE_FAILED && description.includes('maximum bytes'))
+    if (code === API_ERROR.STORE_FAILED && description.includes('maximum bytes'))
       throw new JournalUnavailable(LIMIT.BYTES, { cause });
-    if (RESOURCE_CODES.has(code) || (code === STORE_FAILED && /resource|space/.test(description))) {
+    if (RESOURCE_CODES.has(code) || (code === API_ERROR.STORE_FAILED && /resource|space/.test(description))) {
       this.#options.log.error({ err: cause }, 'JetStream has no storage left for the journal');
       throw new JournalUnavailable(LIMIT.STORAGE, { cause });
     }
@@ -313,7 +309,7 @@ export class NatsJournal implements ShardJournal {
       try {
         return (await question()) ?? undefined;
       } catch (error) {
-        if ((error as { code?: number }).code === NO_MESSAGE) return undefined;
+        if (codeOf(error) === API_ERROR.NO_MESSAGE) return undefined;
         if (performance.now() + RETRY_MS > deadline) throw new JournalUnavailable(LIMIT.UNREACHABLE, { cause: error });
         await sleep(RETRY_MS);
       }

@@ -10,6 +10,8 @@ import { Fitness } from '../../cluster/shards/fitness.ts';
 import type { Lack, Member, ShardLeases, ShardLeasesEvents } from '../../ports/cluster/leases.ts';
 import { SHARD_COUNT } from '../../ingest/journal/command-record.ts';
 import type { Log } from '../../ports/log.ts';
+import { within } from '../../pacing/within.ts';
+import { API_ERROR, codeOf } from './api-errors.ts';
 import { sleep } from './connection.ts';
 import type { NatsConnection } from './connection.ts';
 import { FOLLOW_BYTES_MIN, NatsFollower } from './follower.ts';
@@ -25,6 +27,8 @@ export interface NatsLeasesOptions {
   readonly log: Log;
   /** An owner whose heartbeat is older is replaced. */
   readonly leaseMs?: number;
+  /** A take-over that has not ended by then has failed: another node may take the shard, or this one anew. */
+  readonly acquireMs?: number;
   /** Monotonic, ms. */
   readonly now?: () => number;
 }
@@ -45,8 +49,7 @@ const READ_AGAIN_MS = 10_000;
 const RELEASES_MAX = 4;
 /** After a shard could not be taken into service: before it is tried here again. */
 const RETRY_ACQUIRE_MS = 1_000;
-/** A take-over that has not ended by then has failed: another node may take the shard, or this one anew. */
-const ACQUIRE_MS = 60_000;
+const ACQUIRE_MS_DEFAULT = 60_000;
 /** Entries of nodes that died are removed after this many lease times. */
 const FORGET_LEASES = 20;
 
@@ -308,7 +311,7 @@ export class NatsLeases implements ShardLeases {
       if (message) this.#takeHeartbeat(nodeId, message);
       return !this.#isAlive(nodeId);
     } catch (error) {
-      return codeOf(error) === NO_MESSAGE && !this.#isAlive(nodeId);
+      return codeOf(error) === API_ERROR.NO_MESSAGE && !this.#isAlive(nodeId);
     }
   }
 
@@ -349,7 +352,7 @@ export class NatsLeases implements ShardLeases {
       return seq;
     } catch (error) {
       log.debug({ err: error, shard }, 'the lease of a shard was not written');
-      if (codeOf(error) === WRONG_LAST_SEQUENCE) await this.#readEntry(shard);
+      if (codeOf(error) === API_ERROR.WRONG_LAST_SEQUENCE) await this.#readEntry(shard);
       return undefined;
     }
   }
@@ -365,7 +368,7 @@ export class NatsLeases implements ShardLeases {
       });
     } catch (error) {
       // No leader answers: the next write that is refused asks again.
-      if (codeOf(error) !== NO_MESSAGE) return;
+      if (codeOf(error) !== API_ERROR.NO_MESSAGE) return;
       stored = null;
     }
     // Meanwhile seen or written.
@@ -450,7 +453,8 @@ export class NatsLeases implements ShardLeases {
       this.#owned.set(shard, epoch);
       this.#events.onChanged();
       try {
-        await inTime(this.#events.onAcquired(shard, epoch));
+        const ms = this.#options.acquireMs ?? ACQUIRE_MS_DEFAULT;
+        await within(this.#events.onAcquired(shard, epoch), ms, `not in service within ${ms} ms`);
       } catch (error) {
         // Given up or lost meanwhile.
         if (this.#owned.get(shard) !== epoch) return;
@@ -518,24 +522,6 @@ export class NatsLeases implements ShardLeases {
     this.#options.log.warn({ shards: this.#owned.size }, 'the leases could not be renewed in time and are given up');
     for (const shard of [...this.#owned.keys()]) this.#lose(shard);
     this.#events?.onChanged();
-  }
-}
-
-/** Codes of JetStream's errors. */
-const NO_MESSAGE = 10_037;
-const WRONG_LAST_SEQUENCE = 10_071;
-const codeOf = (error: unknown): number | undefined => (error as { code?: number }).code;
-
-/** @throws when the take-over has not ended in its time. */
-async function inTime(takeOver: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not in service within ${ACQUIRE_MS / 1_000} s`)), ACQUIRE_MS);
-  });
-  try {
-    await Promise.race([takeOver, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

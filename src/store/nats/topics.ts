@@ -16,6 +16,7 @@ import type { Refusals } from '../../ports/refusals.ts';
 import { NOTIFICATION_LIMIT } from '../../realtime/notifications/limits.ts';
 import { MESSAGE_BYTES, partsOf } from '../../realtime/notifications/parts.ts';
 import { seconds } from './connection.ts';
+import { API_ERROR, codeOf } from './api-errors.ts';
 import type { NatsConnection } from './connection.ts';
 
 export interface NatsTopicsOptions {
@@ -39,9 +40,7 @@ const ID_HEADER = 'Nats-Msg-Id';
 const EXPECTED_STREAM_HEADER = 'Nats-Expected-Stream';
 /** Room for the headers of a chunk. */
 const HEADERS_BYTES_MAX = 1_024;
-/** Codes of JetStream's API: no such stream; no such message; larger than the stream takes (max_msg_size). */
-const NO_STREAM = 10059;
-const NO_MESSAGE = 10037;
+/** Code of JetStream's API: larger than the stream takes (max_msg_size). */
 const TOO_LARGE = 10054;
 /** Chunks that are read at once. */
 const READ_MAX = 32;
@@ -61,8 +60,6 @@ interface PubAck {
 }
 
 const GONE: Trimmed = { removed: [], isMore: false, isGone: true };
-
-const codeOf = (error: unknown): number | undefined => (error as { code?: number }).code;
 
 export class NatsTopics implements TopicLog {
   readonly #options: NatsTopicsOptions;
@@ -137,7 +134,7 @@ export class NatsTopics implements TopicLog {
     try {
       await this.#options.connection.manager.streams.delete(this.#stream(ref));
     } catch (error) {
-      if (codeOf(error) !== NO_STREAM) throw error;
+      if (codeOf(error) !== API_ERROR.NO_STREAM) throw error;
     }
   }
 
@@ -168,7 +165,7 @@ export class NatsTopics implements TopicLog {
     try {
       look = await this.#look(name, knownSeq);
     } catch (error) {
-      if (codeOf(error) !== NO_STREAM) throw error;
+      if (codeOf(error) !== API_ERROR.NO_STREAM) throw error;
       return GONE;
     }
     const { info, lostBehind } = look;
@@ -278,7 +275,7 @@ export class NatsTopics implements TopicLog {
       await this.#options.connection.manager.streams.info(name);
       return true;
     } catch (error) {
-      if (codeOf(error) === NO_STREAM) return false;
+      if (codeOf(error) === API_ERROR.NO_STREAM) return false;
       throw error;
     }
   }
@@ -293,7 +290,7 @@ export class NatsTopics implements TopicLog {
         (await manager.direct.getMessage(name, query)) ?? (await manager.streams.getMessage(name, query)) ?? undefined
       );
     } catch (error) {
-      if (codeOf(error) === NO_STREAM || codeOf(error) === NO_MESSAGE) return undefined;
+      if (codeOf(error) === API_ERROR.NO_STREAM || codeOf(error) === API_ERROR.NO_MESSAGE) return undefined;
       throw error;
     }
   }

@@ -46,11 +46,12 @@ export class LeaseHolders {
     });
   }
 
-  async join(nodeId: string, roles: Member['roles'] = ['gateway', 'shard']): Promise<LeaseHolder> {
+  async join(nodeId: string, roles: Member['roles'] = ['gateway', 'shard'], acquireMs = 0): Promise<LeaseHolder> {
     const holder = new LeaseHolder(nodeId, await this.#place.open(nodeId, roles), this.intervals, () =>
       this.#running.delete(holder),
     );
     this.#running.add(holder);
+    holder.acquireMs = acquireMs;
     await holder.join();
     return holder;
   }

@@ -20,7 +20,7 @@ interface Place extends ShardLeasesPlace {
 }
 
 /** A server, and a proxy for each node. */
-async function newPlace(t: Test): Promise<Place> {
+async function newPlace(t: Test, further: { readonly acquireMs?: number } = {}): Promise<Place> {
   const server = await startNats(t);
   const proxies = new Map<string, NatsProxy>();
   return {
@@ -42,6 +42,7 @@ async function newPlace(t: Test): Promise<Place> {
         replicas: 1,
         log: silentLog,
         leaseMs: LEASE_MS,
+        ...further,
       });
       const kill = async (): Promise<void> => {
         await leases.abandon();
@@ -52,7 +53,7 @@ async function newPlace(t: Test): Promise<Place> {
   };
 }
 
-if (skip === false) shardLeasesContract(t, 'JetStream', newPlace);
+if (skip === false) shardLeasesContract(t, 'JetStream', (t) => newPlace(t));
 
 t.test(
   'acknowledgements of heartbeats are lost, though they arrive: the node cannot know, and gives up',
@@ -104,3 +105,14 @@ t.test(
     await connection.close();
   },
 );
+
+t.test('a take-over that does not end is given up, and tried anew', { skip }, async (t) => {
+  const all = new LeaseHolders(t, await newPlace(t, { acquireMs: 200 }));
+  const a = await all.join('a', undefined, 5_000);
+  await eventually('all are given up', () => a.count('lost') >= 64);
+  a.acquireMs = 0;
+  const before = a.count('lost');
+  await eventually('and in service', () => a.leases.owned.size === 64 && a.count('acquired') > before);
+  await a.leave();
+  t.same(all.faults, []);
+});
