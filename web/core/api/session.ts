@@ -79,11 +79,17 @@ export function renewBasic(password: string): void {
 /** This tab has a login of its own: the others do not share it. */
 export const isBasic = (): boolean => basic !== undefined;
 
-/** What scripts repeat of the login's cookies. */
-const xsrfToken = (): string | undefined => {
-  const value = /(?:^|;\s*)XSRF-TOKEN=([^;]*)/.exec(document.cookie)?.[1];
+let cookieText: string | undefined;
+
+/** What scripts repeat of the login's cookies. Requests that leave together ask the browser's other process once. */
+function xsrfToken(): string | undefined {
+  if (cookieText === undefined) {
+    cookieText = document.cookie;
+    queueMicrotask(() => (cookieText = undefined));
+  }
+  const value = /(?:^|;\s*)XSRF-TOKEN=([^;]*)/.exec(cookieText)?.[1];
   return value === undefined ? undefined : decodeURIComponent(value);
-};
+}
 
 /** Headers of every request; without a challenge, which a browser would answer with a window of its own. */
 export function sessionHeaders(): Record<string, string> {

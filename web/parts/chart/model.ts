@@ -39,7 +39,9 @@ const GAP_FACTOR = 3;
 
 /** The usual pause between two points: the one in the middle of all; 0 of less than two points. */
 function usualPause(times: readonly number[]): number {
-  const pauses = Float64Array.from(times.slice(1), (time, index) => time - times[index]).sort();
+  const pauses = new Float64Array(Math.max(times.length - 1, 0));
+  for (let index = 0; index < pauses.length; index += 1) pauses[index] = times[index + 1] - times[index];
+  pauses.sort();
   return pauses[pauses.length >> 1] ?? 0;
 }
 

@@ -77,7 +77,9 @@ function lonelyPoints(column: readonly (number | null | undefined)[]): number[] 
     if (last >= 0) found.push(last);
     last = -1;
   };
-  for (const [index, value] of column.entries()) {
+  // By `entries()` the first drawing took 0.7 ms a column in place of 0.02 (2026-11-27).
+  for (let index = 0; index < column.length; index += 1) {
+    const value = column[index];
     if (value === undefined) continue;
     if (value === null) take();
     else last = before === null ? index : -1;
