@@ -57,6 +57,8 @@ export interface MqttPacedJob extends Windowed {
   ratePerSecond: number;
   burst: number;
   clientPrefix: string;
+  /** It has no core of its own: it sleeps a millisecond at a time where it would otherwise wait at full load. */
+  sharesCores?: boolean;
 }
 
 /** Opens `count` connections one after the other, `parallel` at a time, and measures until the last CONNACK. */

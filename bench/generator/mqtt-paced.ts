@@ -71,7 +71,8 @@ class PacedLoop implements Load {
       this.burstsSent++;
       dueMs = this.startMs + this.burstsSent * this.burstEveryMs;
     }
-    if (dueMs - nowMs > SLEEP_FROM_MS) setTimeout(() => this.pace(), dueMs - nowMs - SLEEP_FROM_MS + 1);
+    if (this.job.sharesCores === true) setTimeout(() => this.pace(), Math.max(1, dueMs - nowMs));
+    else if (dueMs - nowMs > SLEEP_FROM_MS) setTimeout(() => this.pace(), dueMs - nowMs - SLEEP_FROM_MS + 1);
     else setImmediate(() => this.pace());
   }
 

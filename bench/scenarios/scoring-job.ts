@@ -139,6 +139,7 @@ function paced(
     connections: CONNECTIONS,
     ratePerSecond: INGEST_RATE,
     burst: 1,
+    sharesCores: true,
     clientPrefix: `bench-${name}-${round}-`,
     warmUpMs,
     measureMs,

@@ -54,13 +54,15 @@ export interface BytesOptions {
   readonly asker?: QueryAsker;
   /** Of the result, which is held whole. */
   readonly bytesMax: number;
+  /** Memory of the caller in which the result is, where it fits: reused, it spares the collection of garbage. */
+  readonly room?: Uint8Array;
 }
 
 export interface BytesReader {
   /**
    * The result of a SELECT of the server's own work as rows of numbers (RowBinary), whole. It takes turns as `query`, and
    * reads what is visible: a query before it has waited for what was acknowledged.
-   * @returns memory of its own, which begins at a multiple of 8 bytes.
+   * @returns the beginning of the room, or memory of its own, which begins at a multiple of 8 bytes.
    * @throws PlatformError as `query`; `general/query-too-large` for a result beyond `bytesMax`.
    */
   bytes(statement: HistoryStatement, options: BytesOptions): Promise<Uint8Array>;

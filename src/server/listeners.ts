@@ -5,6 +5,7 @@ import type { ServerFacts } from '../api/request/platform.ts';
 import { TrustedProxies } from '../config/trusted-proxies.ts';
 import type { MqttServer } from '../mqtt/server.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
+import { HeapGrowth } from '../operate/heap-growth.ts';
 import { accountsPart } from './parts/accounts.ts';
 import { availabilityPart } from './parts/availability.ts';
 import { bindingsPart } from './parts/bindings.ts';
@@ -88,6 +89,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     bulkOperationsPart(core),
     retention,
     statistics,
+    new HeapGrowth(),
   ];
   for (const { recordsChanged } of parts)
     if (recordsChanged !== undefined) core.events.recordListeners.push(recordsChanged);

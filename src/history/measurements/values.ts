@@ -48,7 +48,10 @@ const ROWS =
   `${place('series', 'series')}, toUInt16(0), value FROM measurements WHERE ${RANGE} ` +
   `ORDER BY source, time, id, part LIMIT {valuesMax:UInt32} BY source ${ONE_THREAD}`;
 
-/** Values of devices, in the order of the devices: ids ascending. */
+/**
+ * Values of devices, in the order of the devices: ids ascending. The rows are in memory that threads share; those of the
+ * next ones take their place.
+ */
 export async function* valuesOf(
   history: Pick<HistoryReader, 'query'> & BytesReader,
   { tenant, from, to, columns: { types, series }, valuesMax, signal }: ValuesQuery,
@@ -57,6 +60,7 @@ export async function* valuesOf(
   // The server's own work, which has no time limit.
   const asker: QueryAsker = { tenant, user: '', signal };
   const bytesMax = GROWTH_MAX * VALUE_ROW_BYTES * Math.max(VALUES_AT_ONCE, valuesMax);
+  const room = new Uint8Array(new SharedArrayBuffer(VALUES_AT_ONCE * VALUE_ROW_BYTES));
   const params = { from, to, series, types, valuesMax, typesPlaces: places(types), seriesPlaces: places(series) };
   for (let at = 0; at < devices.length; at += DEVICES_COUNTED) {
     const some = devices.slice(at, at + DEVICES_COUNTED);
@@ -68,7 +72,7 @@ export async function* valuesOf(
           ? new Uint8Array()
           : await history.bytes(
               { sql: ROWS, params: { ...params, sources }, tables: ['measurements'], tenant },
-              { asker, bytesMax },
+              { asker, bytesMax, room },
             );
       yield { devices: part, cut: part.filter((id) => (counts.get(id) ?? 0) > valuesMax), rows };
     }

@@ -34,7 +34,7 @@ export function* slicesOf(bytes: Uint8Array, columns: ValueColumns, lookBack = 0
     }
     const isFull = ofDevice >= RECORDS_AT_ONCE || at - first >= ROWS_AT_ONCE || (isNext && records >= RECORDS_AT_ONCE);
     if (isFull) {
-      if (records > 0) yield { rows: rows.copy(before[0] ?? first, at), before: before.length, records };
+      if (records > 0) yield { rows: rows.part(before[0] ?? first, at), before: before.length, records };
       first = at;
       before = [...begins];
       records = 0;
@@ -53,5 +53,5 @@ export function* slicesOf(bytes: Uint8Array, columns: ValueColumns, lookBack = 0
       if (begins.length > lookBack) begins.shift();
     }
   }
-  if (records > 0) yield { rows: rows.copy(before[0] ?? first, rows.count), before: before.length, records };
+  if (records > 0) yield { rows: rows.part(before[0] ?? first, rows.count), before: before.length, records };
 }

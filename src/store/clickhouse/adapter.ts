@@ -52,6 +52,8 @@ const WHOLE_RESULT: ClickHouseSettings = { output_format_json_array_of_rows: 1, 
 /** Makes the embedded child stream; a server ignores it. */
 const STREAM_HEADERS = { 'x-millrace-stream': '1' };
 
+const NO_ROOM = new Uint8Array();
+
 /** A result that is held whole is longer than it may be. */
 export class ResultTooLong extends Error {
   override readonly name = 'ResultTooLong';
@@ -121,7 +123,7 @@ export class ClickHouse {
   }
 
   /**
-   * The whole result of a SELECT in RowBinary, in memory of its own. The end is waited for, so that an error of the
+   * The whole result of a SELECT in RowBinary, in `room` where it fits, else in memory of its own. The end is waited for, so that an error of the
    * engine comes as a status.
    * @param signal closes the connection of the query, with which the embedded engine ends it; rejects.
    * @throws ResultTooLong
@@ -129,7 +131,11 @@ export class ClickHouse {
   async bytes(
     sql: string,
     params: QueryParams,
-    { bytesMax, signal }: { readonly bytesMax: number; readonly signal?: AbortSignal | undefined },
+    {
+      bytesMax,
+      room = NO_ROOM,
+      signal,
+    }: { readonly bytesMax: number; readonly room?: Uint8Array; readonly signal?: AbortSignal | undefined },
   ): Promise<Uint8Array> {
     const { stream } = await this.#client.exec({
       query: `${sql}\nFORMAT RowBinary`,
@@ -137,16 +143,24 @@ export class ClickHouse {
       clickhouse_settings: { wait_end_of_query: 1 },
       ...(signal === undefined ? {} : { abort_signal: signal }),
     });
+    let inRoom = 0;
     const pieces: Uint8Array[] = [];
     let length = 0;
     // Leaving the loop closes the connection.
     for await (const piece of stream as AsyncIterable<Uint8Array>) {
       length += piece.length;
       if (length > bytesMax) throw new ResultTooLong(`its result has more than ${bytesMax} bytes`);
-      pieces.push(piece);
+      if (length <= room.length) {
+        room.set(piece, inRoom);
+        inRoom = length;
+      } else {
+        pieces.push(piece);
+      }
     }
+    if (pieces.length === 0) return room.subarray(0, inRoom);
     const result = new Uint8Array(length);
-    let at = 0;
+    result.set(room.subarray(0, inRoom));
+    let at = inRoom;
     for (const piece of pieces) {
       result.set(piece, at);
       at += piece.length;

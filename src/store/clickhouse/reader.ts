@@ -85,11 +85,11 @@ export class ClickHouseHistoryReader implements HistoryReader, BytesReader {
     });
   }
 
-  bytes(statement: HistoryStatement, { asker, bytesMax }: BytesOptions): Promise<Uint8Array> {
+  bytes(statement: HistoryStatement, { asker, ...options }: BytesOptions): Promise<Uint8Array> {
     const turn = asker ?? ownAsker(statement);
     return this.#told(asker, () =>
       this.#inTurn(turn, () =>
-        this.#clickHouse.bytes(statement.sql, boundOf(statement), { bytesMax, signal: turn.signal }),
+        this.#clickHouse.bytes(statement.sql, boundOf(statement), { ...options, signal: turn.signal }),
       ),
     );
   }

@@ -14,6 +14,11 @@ const KEY = /^[0-9a-f]{32}(-\d+(-[0-9a-f]{16})?)?$/;
 /** Directory of what is being written. */
 const UNFINISHED = 'unfinished';
 const READ_BYTES = 262_144;
+/**
+ * What the disk has not got yet: behind 100 MB at once the journal's next write took 100 ms in place of 1 (ext4,
+ * 2026-11-27).
+ */
+const UNSYNCED_BYTES_MAX = 4 * 1_048_576;
 
 export interface FileBlobsOptions {
   /** Name of the limit while nothing may be written (disk full), undefined otherwise. */
@@ -74,6 +79,7 @@ export class FileBlobs implements Blobs {
 
   async #write(path: string, content: Content, limitBytes: number): Promise<number> {
     let bytes = 0;
+    let unsynced = 0;
     const file = await open(path, 'wx');
     try {
       for await (const piece of content) {
@@ -82,6 +88,10 @@ export class FileBlobs implements Blobs {
         bytes += piece.length;
         if (bytes > limitBytes) throw new BlobTooLarge(`the content has more than ${limitBytes} bytes`);
         await writeAll(file, piece);
+        unsynced += piece.length;
+        if (unsynced < UNSYNCED_BYTES_MAX) continue;
+        await file.datasync();
+        unsynced = 0;
       }
       await file.sync();
     } finally {

@@ -82,9 +82,10 @@ export class ValueRows {
     );
   }
 
-  /** A copy of rows, `to` exclusive. */
-  copy(from: number, to: number): Uint8Array {
-    return this.#bytes.slice(from * VALUE_ROW_BYTES, to * VALUE_ROW_BYTES);
+  /** Rows, `to` exclusive, that another thread can be given: copied where the memory is not shared. */
+  part(from: number, to: number): Uint8Array {
+    const isShared = this.#bytes.buffer instanceof SharedArrayBuffer;
+    return this.#bytes[isShared ? 'subarray' : 'slice'](from * VALUE_ROW_BYTES, to * VALUE_ROW_BYTES);
   }
 }
 
