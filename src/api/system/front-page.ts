@@ -1,13 +1,23 @@
 /** What a browser gets that opens the URL of the server. */
+import { Readable } from 'node:stream';
 import { ANY_CONTENT } from '../http/media-types.ts';
 import { text } from '../request/schema/query-parameters.ts';
+import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import { PASSWORD_PAGE } from '../users/password-page.ts';
 
-/** A wheel of a mill. */
-const ICON =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="#0969da" stroke-width="2">' +
-  '<circle cx="8" cy="8" r="6"/><path d="M8 2v12M2 8h12"/></svg>';
+/**
+ * A wheel of a mill, a PNG of 32 pixels. A browser draws it anew at every change of the URL, and an SVG in the thread of
+ * the page: 60 ms of the console's answer on a processor four times slower (Chromium 156, 2026-11-27).
+ */
+const ICON = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAACAAAAAgAgMAAAAOFJJnAAAADFBMVEUJadoJadoJadoJadqAciZYAAAAA3RSTlMAVaoLuSc5AAAA' +
+    'i0lEQVR42n2PwQ3CMAxFTXvIIQePkBE6At0sbMIIHYGOkBG6QX2oEIKmn9qIBCHEPz3ZjvI+0Y8chntvEIDFBgCgI6eQbHO+2i5m' +
+    'lph3wMTiobcnlgY9tSAWwkguK8RE/qbQTRUYFvkHftHj8PHKrQrHRO2mcBnrpy+N7S22mur8MNUiX+qUgrXyV55X3HKqKpT8AQAA' +
+    'AABJRU5ErkJggg==',
+  'base64',
+);
+const ICON_TYPE = 'image/png';
 
 export function frontPageRoutes(): Route[] {
   return [
@@ -51,13 +61,24 @@ export function frontPageRoutes(): Route[] {
       takesAnyQuery: true,
       summary: 'The icon of pages that name none of their own',
       produces: ANY_CONTENT,
-      answers: [{ status: 200, description: 'The icon', contentTypes: ['image/svg+xml'], example: ICON }],
-      handle: () => ({
-        status: 200,
-        contentType: 'image/svg+xml',
-        text: ICON,
-        headers: ['Cache-Control', 'public, max-age=86400', 'X-Content-Type-Options', 'nosniff'],
-      }),
+      answers: [
+        {
+          status: 200,
+          description: 'The icon',
+          contentTypes: [ICON_TYPE],
+          example: 'bytes of a PNG',
+        },
+      ],
+      handle: async (request): Promise<typeof ANSWERED> => {
+        const headers = ['Content-Type', ICON_TYPE, 'Cache-Control', 'public, max-age=86400'];
+        await request.sendContent(
+          200,
+          [...headers, 'X-Content-Type-Options', 'nosniff'],
+          ICON.length,
+          Readable.from([ICON]),
+        );
+        return ANSWERED;
+      },
     },
   ];
 }

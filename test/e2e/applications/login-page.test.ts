@@ -145,7 +145,7 @@ t.test('branding and translations are read at the start of every application, al
   t.same(await read('public-options@app-web/options.json'), { of: 'web' });
   t.same(await read('public-options@app-other/options.json'), { of: 'all' });
   t.same(await read('public-options@web-2/options.json'), 404);
-  t.match(Object.fromEntries((await open('/favicon.ico')).headers), { 'content-type': 'image/svg+xml' });
+  t.match(Object.fromEntries((await open('/favicon.ico')).headers), { 'content-type': 'image/png' });
 });
 
 t.test('the page to log in gives way to an application of the tenant, and sends links of mails on', async (t) => {
