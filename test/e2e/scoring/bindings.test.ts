@@ -27,7 +27,7 @@ const isActive = (id: string) =>
     return states.every((state) => state === 'ACTIVE');
   });
 const measurementsOf = async (source: string, type: string): Promise<any[]> =>
-  (await rest.read(`/measurement/measurements?source=${source}&type=${type}`)).measurements;
+  (await rest.read(`/measurement/measurements?source=${source}&type=${type}&pageSize=2000`)).measurements;
 
 async function newDevice(name: string) {
   const device = await connectDevice(t, server, name);
