@@ -63,11 +63,13 @@ t.test('filters of the list and of DELETE (docs/spec/measurements.md#filters)', 
       `${query}, newest first`,
     );
     const emptied = await filled();
-    t.equal((await rest.delete(`/measurement/measurements?source=${emptied}&${query}`)).status, 204);
+    // What deletes takes no pages.
+    const selecting = query.replace('&pageSize=2', '');
+    t.equal((await rest.delete(`/measurement/measurements?source=${emptied}&${selecting}`)).status, 204);
     // A reader waits two seconds for a deletion; on a busy machine it may take longer.
     const left = [...'abc'].filter((type) => !types.includes(type)).join('');
     await eventually(
-      `${left} is left by DELETE with ${query}`,
+      `${left} is left by DELETE with ${selecting}`,
       async () => (await list(`source=${emptied}`)).types === left,
     );
   }
