@@ -3,7 +3,7 @@
  * is made once, and all answers share its bytes.
  */
 import { JSON_TYPE } from '../http/media-types.ts';
-import { ANSWERED } from '../request/answer.ts';
+import { sendBytes } from '../request/reply.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
 import { Fragments, Text, open } from '../../model/schema/parts.ts';
@@ -39,7 +39,7 @@ export function openApiRoutes(routes: readonly Route[]): Route[] {
         // The brace that opens the document is before the servers, the only part that differs.
         document ??= Buffer.from(JSON.stringify(openApiDocument(routes, versionOf(request))).slice(1));
         const servers = Buffer.from(`{"servers":${JSON.stringify([{ url: request.baseUrl }])},`);
-        return send(request, [servers, document], ['Content-Type', JSON_TYPE]);
+        return sendBytes(request, [servers, document], ['Content-Type', JSON_TYPE]);
       },
     },
     {
@@ -52,24 +52,10 @@ export function openApiRoutes(routes: readonly Route[]): Route[] {
       answers: [{ status: 200, description: 'A page', contentTypes: ['text/html'] }],
       handle: (request) => {
         page ??= Buffer.from(openApiPage(routes, versionOf(request)));
-        return send(request, [page], ['Content-Type', HTML_TYPE, 'Content-Security-Policy', PAGE_POLICY]);
+        return sendBytes(request, [page], ['Content-Type', HTML_TYPE, 'Content-Security-Policy', PAGE_POLICY]);
       },
     },
   ];
 }
 
 const versionOf = ({ platform }: ApiRequest): string => platform.config.version ?? '0.0.0';
-
-async function send(
-  request: ApiRequest,
-  pieces: readonly Buffer[],
-  headers: readonly string[],
-): Promise<typeof ANSWERED> {
-  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-  await request.sendContent(200, [...headers, 'X-Content-Type-Options', 'nosniff'], bytes, each(pieces));
-  return ANSWERED;
-}
-
-async function* each(pieces: readonly Buffer[]): AsyncIterable<Buffer> {
-  yield* pieces;
-}

@@ -1,6 +1,7 @@
 /** The usual answers of handlers. */
 import type { ApiRequest } from './request.ts';
 import { JSON_TYPE } from '../http/media-types.ts';
+import { ANSWERED } from './answer.ts';
 import type { Answer } from './answer.ts';
 
 export const NO_CONTENT: Answer = { status: 204, text: '' };
@@ -26,3 +27,18 @@ export const created = (mediaType: string, text: string, location: string): Answ
 
 /** 201 without Location: nothing was stored. */
 export const notStored = (mediaType: string, text: string): Answer => ({ status: 201, text, mediaType });
+
+/** 200 with bytes that are in memory. @param headers names and values in turn. */
+export async function sendBytes(
+  request: ApiRequest,
+  pieces: readonly Buffer[],
+  headers: readonly string[],
+): Promise<typeof ANSWERED> {
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  await request.sendContent(200, [...headers, 'X-Content-Type-Options', 'nosniff'], bytes, each(pieces));
+  return ANSWERED;
+}
+
+async function* each(pieces: readonly Buffer[]): AsyncIterable<Buffer> {
+  yield* pieces;
+}

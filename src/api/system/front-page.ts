@@ -1,8 +1,7 @@
 /** What a browser gets that opens the URL of the server. */
-import { Readable } from 'node:stream';
 import { ANY_CONTENT } from '../http/media-types.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { ANSWERED } from '../request/answer.ts';
+import { sendBytes } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import { PASSWORD_PAGE } from '../users/password-page.ts';
 
@@ -69,16 +68,8 @@ export function frontPageRoutes(): Route[] {
           example: 'bytes of a PNG',
         },
       ],
-      handle: async (request): Promise<typeof ANSWERED> => {
-        const headers = ['Content-Type', ICON_TYPE, 'Cache-Control', 'public, max-age=86400'];
-        await request.sendContent(
-          200,
-          [...headers, 'X-Content-Type-Options', 'nosniff'],
-          ICON.length,
-          Readable.from([ICON]),
-        );
-        return ANSWERED;
-      },
+      handle: (request) =>
+        sendBytes(request, [ICON], ['Content-Type', ICON_TYPE, 'Cache-Control', 'public, max-age=86400']),
     },
   ];
 }

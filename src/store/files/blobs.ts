@@ -37,6 +37,9 @@ export class FileBlobs implements Blobs {
    */
   readonly #made = new Map<string, Promise<void>>();
 
+  /** Resolves when the last part that was begun is on the disk. */
+  #syncing: Promise<void> = Promise.resolve();
+
   private constructor(directory: string, { refusal = () => undefined, synchronise = syncDirectory }: FileBlobsOptions) {
     this.#directory = directory;
     this.#refusal = refusal;
@@ -48,6 +51,14 @@ export class FileBlobs implements Blobs {
     await mkdir(join(directory, UNFINISHED), { recursive: true });
     await syncDirectory(dirname(directory));
     return new FileBlobs(directory, options);
+  }
+
+  /** One content at a time: with a slow disk they would take all threads of the process for files, and the journal's. */
+  #synced(file: FileHandle): Promise<void> {
+    const synced = this.#syncing.then(() => file.datasync());
+    // Its own content tells how it ended.
+    this.#syncing = synced.catch(() => undefined);
+    return synced;
   }
 
   /** @throws PlatformError while writes are refused; whatever `content` throws. */
@@ -90,7 +101,7 @@ export class FileBlobs implements Blobs {
         await writeAll(file, piece);
         unsynced += piece.length;
         if (unsynced < UNSYNCED_BYTES_MAX) continue;
-        await file.datasync();
+        await this.#synced(file);
         unsynced = 0;
       }
       await file.sync();

@@ -60,3 +60,11 @@ t.test('times without a value of a wanted column are no records', async (t) => {
   t.same(cut(others), []);
   t.same(cut([...others, { source: 1, time: 2, fragment: 0, type: 1, series: 1, value: 1 }]), [[1, '1']]);
 });
+
+t.test('rows in shared memory are not copied for other threads', async (t) => {
+  const rows = valueRows(rowsOf(1, 3));
+  const shared = new Uint8Array(new SharedArrayBuffer(rows.length));
+  shared.set(rows);
+  t.equal([...slicesOf(shared, columns)][0].rows.buffer, shared.buffer);
+  t.not([...slicesOf(rows, columns)][0].rows.buffer, rows.buffer);
+});
