@@ -2,6 +2,7 @@
 import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { behindFrame } from '../core/live/pace.ts';
 import { common } from '../core/text/common.ts';
 import { Icon } from './icon.tsx';
 
@@ -83,10 +84,7 @@ const cellClass = <Row,>({ isEnd, isNarrow }: Column<Row>, content: unknown): st
 export function Table<Row>({ label, columns, rows, keyOf, sort, onSort, selection }: TableProps<Row>) {
   const words = common();
   const [isWhole, setWhole] = useState(rows.length <= FIRST_ROWS);
-  useEffect(() => {
-    const frame = requestAnimationFrame(() => setTimeout(() => setWhole(true)));
-    return () => cancelAnimationFrame(frame);
-  }, []);
+  useEffect(() => behindFrame(() => setWhole(true)), []);
   const all = rows.map(keyOf);
   const areAllSelected = selection !== undefined && all.length > 0 && all.every((key) => selection.keys.has(key));
   const toggle = (keys: readonly string[], isOn: boolean): void => {

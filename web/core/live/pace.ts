@@ -44,6 +44,18 @@ export function paced(run: () => void, ms: number, { now, later }: Clock = CLOCK
   };
 }
 
+/** Runs behind the next frame: all the time until the one after it is there for it. @returns cancels it. */
+export function behindFrame(run: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const frame = requestAnimationFrame(() => {
+    timer = setTimeout(run);
+  });
+  return () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
+}
+
 /** For requests that live messages ask for: a device may send by the thousand. */
 const SOON_MS = 1_500;
 

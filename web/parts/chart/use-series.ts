@@ -7,7 +7,7 @@ import { asApiError, useLoaded } from '../../core/api/request.ts';
 import type { Loaded } from '../../core/api/request.ts';
 import { settledInLots } from '../../core/at-once.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
-import { useSoon } from '../../core/live/pace.ts';
+import { behindFrame, useSoon } from '../../core/live/pace.ts';
 import { appendValue, dropBefore, readSeries, seriesKey, valueIn } from '../../core/server/series.ts';
 import type { SeriesData, SeriesRef, SeriesRequest } from '../../core/server/series.ts';
 import { now } from '../../core/time/clock.ts';
@@ -65,10 +65,7 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
   const isLive = to === '' || to === 'now';
   const keys = refs.map(seriesKey).join(' ');
   const drawnMs = useSignal(0);
-  const draw = useSoon(() => {
-    // Behind a frame: all the time until the next one is there for it.
-    requestAnimationFrame(() => setTimeout(() => (drawnMs.value = Date.now())));
-  }, DRAW_MS);
+  const draw = useSoon(() => behindFrame(() => (drawnMs.value = Date.now())), DRAW_MS);
   const loaded = useLoaded<SeriesRead>(
     interval === undefined
       ? undefined
