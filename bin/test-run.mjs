@@ -19,13 +19,9 @@ const MISSING_PROGRAM = /is not installed/;
 const TOGETHER_MB_MAX = 1_000;
 const INDENT = '    ';
 /** Files that wait for clocks of HTTP libraries, and take hardly any CPU time meanwhile. */
-const WAITING_FILES = [
-  'api/http/slow-readers',
-  'api/http/request-smuggling',
-  'api/http/http-wrapper',
-  'api/http/http-engine',
-  'store/nats/follower',
-].map((name) => `test/${name}.test.ts`);
+const WAITING_FILES = ['api/http/slow-readers', 'api/http/request-smuggling', 'api/http/http-wrapper'].map(
+  (name) => `test/${name}.test.ts`,
+);
 /**
  * Places in messages are those of the sources. Functions are optimized later than V8 would: most of a test's run so
  * few times that compiling them took a sixth of all CPU time.
@@ -41,6 +37,9 @@ const EARLY_FILES = [
   'api/http/cut-requests',
   'api/openapi/openapi',
   'api/openapi/openapi-linter',
+  // These wait, too.
+  'api/http/http-engine',
+  'store/nats/follower',
 ].map((name) => `test/${name}.test.ts`);
 /** What is named here and may have got another name. */
 export const namedFiles = [...WAITING_FILES, ...EARLY_FILES];

@@ -14,6 +14,8 @@ import type { Api } from '../helpers/api.ts';
 /** More than the kernel takes of a connection, some 4 MiB. */
 const BYTES = 8 * 1024 * 1024;
 const LETTER = 0x7e;
+/** Longer than a client that reads needs for a piece. */
+const WAITED_MS = 1_000;
 const PIECE = Buffer.alloc(300_000, LETTER);
 const route = (path: string, handle: (request: ApiRequest) => Answer | typeof ANSWERED): Route => ({
   method: 'GET',
@@ -25,14 +27,17 @@ const route = (path: string, handle: (request: ApiRequest) => Answer | typeof AN
   handle,
 });
 
-/** @param stopMs between two pieces, before the last quarter. */
+/** @param stopMs behind the first piece that had to wait for its client. */
 async function* pieces(stopMs = 0): AsyncGenerator<Buffer> {
+  let pauseMs = stopMs;
   for (let left = BYTES; left > 0; left -= PIECE.length) {
-    if (stopMs > 0 && left <= BYTES / 4 && left > BYTES / 4 - PIECE.length)
-      await new Promise((resolve) => {
-        setTimeout(resolve, stopMs);
-      });
+    const givenMs = performance.now();
     yield PIECE.subarray(0, left);
+    if (pauseMs === 0 || performance.now() - givenMs < WAITED_MS) continue;
+    await new Promise((resolve) => {
+      setTimeout(resolve, pauseMs);
+    });
+    pauseMs = 0;
   }
 }
 
@@ -45,7 +50,7 @@ const streamed =
   };
 const further = [
   route('/streamed', streamed(0)),
-  route('/streamed-slowly', streamed(9_000)),
+  route('/streamed-slowly', streamed(14_000)),
   route('/sized', (request) => {
     void request.sendContent(200, [], BYTES, pieces());
     return ANSWERED;
@@ -58,24 +63,33 @@ interface Read {
   readonly ended: boolean;
 }
 
-/** Reads a little and stops for a time. @returns how much of the body came, and whether it was complete. */
-function read(api: Api, path: string, pauseMs: number): Promise<Read> {
+/** More than the server needs to go on, less than what the library tells of. */
+const SIP_BYTES = 500_000;
+
+/**
+ * Reads a little and stops for a time. @param againMs for which it stops a second time, behind a sip.
+ * @returns how much of the body came, and whether it was complete.
+ */
+function read(api: Api, path: string, pauseMs: number, againMs = 0): Promise<Read> {
   return new Promise((resolve) => {
     let bytes = 0;
     let tail = Buffer.alloc(0);
+    const stop = (ms: number): void => {
+      socket.pause();
+      setTimeout(() => socket.resume(), ms);
+    };
     const socket = createConnection(api.port, '127.0.0.1', () => {
       socket.write(`GET ${path} HTTP/1.1\r\nHost: h\r\nAuthorization: ${ADMIN}\r\n\r\n`);
-      socket.once('data', () => {
-        socket.pause();
-        setTimeout(() => socket.resume(), pauseMs);
-      });
+      socket.once('data', () => stop(pauseMs));
     });
     const hasEnded = (): boolean =>
       path.startsWith('/streamed') ? tail.toString() === '\r\n0\r\n\r\n' : bytes === BYTES;
     socket.on('data', (data) => {
       // By index: an iterator takes a second of CPU time for each body. The head has none.
+      const before = bytes;
       for (let at = 0; at < data.length; at += 1) if (data[at] === LETTER) bytes += 1;
       tail = Buffer.concat([tail, data.subarray(-7)]).subarray(-7);
+      if (againMs > 0 && before < SIP_BYTES && bytes >= SIP_BYTES) stop(againMs);
       if (bytes >= BYTES && hasEnded()) socket.end();
     });
     socket.on('close', () => resolve({ bytes, ended: hasEnded() }));
@@ -86,8 +100,10 @@ function read(api: Api, path: string, pauseMs: number): Promise<Read> {
 t.test('who stops for longer than the library waits gets everything', async (t) => {
   const api = await startApi(t, { further });
   const paths = ['/streamed', '/sized', '/whole', '/streamed-slowly'];
-  // Where the server stops too, both together are longer.
-  const found = await Promise.all(paths.map((path) => read(api, path, path === '/streamed-slowly' ? 5_000 : 14_000)));
+  // While the last one stops again, the server stops too.
+  const found = await Promise.all(
+    paths.map((path) => (path === '/streamed-slowly' ? read(api, path, 3_000, 17_000) : read(api, path, 14_000))),
+  );
   found.forEach(({ bytes, ended }, index) => {
     t.equal(bytes, BYTES, `${paths[index]}: all bytes`);
     t.ok(ended, `${paths[index]}: to the end`);
