@@ -1,5 +1,5 @@
 /** Runs built test files, prints what came of each, and counts. All that they said is in `.tap/last-run.tap`. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -23,10 +23,22 @@ const WAITING_FILES = ['api/http/slow-readers', 'api/http/request-smuggling', 'a
   (name) => `test/${name}.test.ts`,
 );
 /**
- * Places in messages are those of the sources. Functions are optimized later than V8 would: most of a test's run so
- * few times that compiling them took a sixth of all CPU time.
+ * Functions are optimized later than V8 would: most of a test's run so few times that compiling them took a sixth of
+ * all CPU time. Node 20 has the option, 24 has not.
  */
-const OPTIONS = ['--enable-source-maps', '--interrupt-budget=1000000'];
+const LATER = '--interrupt-budget=1000000';
+/** By interpreter. */
+const optionsOf = new Map();
+
+function optionsFor(node) {
+  if (!optionsOf.has(node)) {
+    const hasLater = spawnSync(node, [LATER, '-e', '0'], { stdio: 'ignore' }).status === 0;
+    // Places in messages are those of the sources.
+    optionsOf.set(node, ['--enable-source-maps', ...(hasLater ? [LATER] : [])]);
+  }
+  return optionsOf.get(node);
+}
+
 /** Those that take longest: what ends last shall be short. */
 const EARLY_FILES = [
   'cluster/faults',
@@ -181,7 +193,7 @@ export class TestRun {
 
   #spawn(args, env, stdin, node = process.execPath) {
     this.#seenCpuMs = childrenCpuMs() ?? 0;
-    const child = spawn(node, [...OPTIONS, ...args], {
+    const child = spawn(node, [...optionsFor(node), ...args], {
       cwd: root,
       env: { ...environment, ...env },
       stdio: [stdin, 'pipe', 'inherit'],
