@@ -59,8 +59,10 @@ export class RedisConnection {
     const { target, log, commandTimeoutMs = 15_000, name, autoPipelining = false } = options;
     this.target = target;
     this.#log = log;
-    const retry = (times: number): number =>
-      Math.min(RECONNECT_MIN_MS * 2 ** Math.min(times, 10), RECONNECT_MAX_MS) * (0.5 + Math.random() / 2);
+    const retry = (times: number): number | null =>
+      this.#isClosed
+        ? null
+        : Math.min(RECONNECT_MIN_MS * 2 ** Math.min(times, 10), RECONNECT_MAX_MS) * (0.5 + Math.random() / 2);
     const shared: RedisOptions = {
       connectTimeout: CONNECT_TIMEOUT_MS,
       commandTimeout: commandTimeoutMs,
@@ -126,7 +128,9 @@ export class RedisConnection {
       });
     }
     this.client.on('ready', () => {
-      this.#ready();
+      // A client of Redis Cluster that is closed while it connects goes on (seen, ioredis 6.0.0, 2026-11-28).
+      if (this.#isClosed) this.client.disconnect();
+      else this.#ready();
     });
     this.client.on('error', (error: Error) => {
       this.#failed(error.message);
