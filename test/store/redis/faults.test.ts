@@ -255,6 +255,35 @@ t.test('a Redis Cluster whose server is killed and comes back', { skip }, async 
   );
 });
 
+const TRIES_MAX = 1_000;
+const TURNS = 30;
+/** An answer of a server on this machine is there within this time. */
+const ANSWER_MS = 4;
+
+t.test('a connection to a Redis Cluster that is closed while it is made leaves no timer', { skip }, async (t) => {
+  const { url } = await startRedisCluster(t);
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  // Now and then the answer whether the servers are ready is in the socket when it is closed, and still read.
+  let isReadyBehind = false;
+  for (let turns = 0; turns < TRIES_MAX && !isReadyBehind; turns += 1) {
+    const connection = new RedisConnection({ target: readRedisTarget(url), log: quiet, name: 'test' });
+    await new Promise((resolve) => connection.client.once('connect', resolve));
+    for (let turn = 0; turn < turns % TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (const endMs = performance.now() + ANSWER_MS; performance.now() < endMs; );
+    const ended = new Promise((resolve) => connection.client.once('end', resolve));
+    if (connection.client.status === 'connect')
+      connection.client.once('ready', () => {
+        isReadyBehind = true;
+      });
+    connection.close();
+    await ended;
+    await sleep(1);
+  }
+  t.ok(isReadyBehind, 'it happened');
+  await until('no timer is left', () => timers() <= before, 2_000);
+});
+
 t.test('Redis refuses writes (memory): commits wait, nothing is half written', { skip }, async (t) => {
   const server = await startRedis(t);
   const { documents } = await open(t, server.url, { epoch: 1 });
