@@ -21,7 +21,7 @@ import type { BackupOptions } from '../../src/cli/backup-settings.ts';
 import { copyDirectory, verifyManifest, writeManifest } from '../../src/operate/backup/files.ts';
 import { lockHolder } from '../../src/operate/control.ts';
 import { RESTORE_NAMES, checkBackup, finishRestore, stageRestore } from '../../src/operate/backup/restore-files.ts';
-import { freePort } from '../helpers/stores/nats-server.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { COMMAND, millrace, scratchDirectory, start, until } from '../helpers/setup-command.ts';
 
 /** A data directory as the server leaves it, with one document. */

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
+import { freePort } from '../helpers/free-port.ts';
 import { cleanEnvironment, scratchDirectory, until } from '../helpers/setup-command.ts';
 import { ROOT } from '../helpers/root.ts';
 
@@ -47,16 +48,6 @@ function serve(
       child.kill('SIGHUP');
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await until('a port is free', () => server.listening);
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
 }
 
 t.test('a taken port at the first start', async (t) => {

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { generate, parser as createParser } from 'mqtt-packet';
 import t from 'tap';
+import { freePort } from '../helpers/free-port.ts';
 import { simulatedDevice } from '../../src/cli/simulate/devices.ts';
 import { Histogram } from '../../src/cli/simulate/histogram.ts';
 import { MqttLink } from '../../src/cli/simulate/mqtt-link.ts';
@@ -68,18 +69,6 @@ t.test('percentiles are within 4 % and memory is bounded', async (t) => {
   t.equal(histogram.percentile(0.1), 0);
   t.equal(histogram.percentile(1), 2 ** 32 - 1);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => {
-    server.listen(0, '127.0.0.1', done);
-  });
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => {
-    server.close(done);
-  });
-  return port;
-}
 
 t.test('what was not acknowledged is sent again, and no more is in flight than may be', async (t) => {
   const received: string[] = [];

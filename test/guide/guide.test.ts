@@ -4,13 +4,12 @@
  */
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
+import { freePort } from '../helpers/free-port.ts';
 import { ROOT } from '../helpers/root.ts';
-import { cleanEnvironment, scratchDirectory, until } from '../helpers/setup-command.ts';
+import { cleanEnvironment, scratchDirectory } from '../helpers/setup-command.ts';
 import { missing } from '../helpers/tools.ts';
 import { MAIN, pageOf, patternOf } from './blocks.ts';
 import type { Step } from './blocks.ts';
@@ -51,22 +50,14 @@ const GUIDE_PAGES = [...textOf(`${GUIDE}/README.md`).matchAll(/\]\(([a-z-]+\.md)
   ([, name]) => `${GUIDE}/${name}`,
 );
 
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await until('a port is free', () => server.listening);
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return String(port);
-}
+const port = async (): Promise<string> => String(await freePort());
 
 /** A directory that looks like a clone, with ports of its own. */
 async function clone(t: Test): Promise<Place> {
   const directory = scratchDirectory(t);
   for (const name of ['bin', 'deploy', 'docs', 'examples', 'package.json'])
     symlinkSync(join(ROOT, name), join(directory, name));
-  const [http, https, mqtt, mqttTls] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const [http, https, mqtt, mqttTls] = [await port(), await port(), await port(), await port()];
   // The port that these programs have by themselves is a free one here.
   const tools = join(directory, '.tools');
   mkdirSync(tools);

@@ -11,7 +11,7 @@ import t from 'tap';
 import { TrustedProxies } from '../../src/config/trusted-proxies.ts';
 import { parseProxyHeader } from '../../src/mqtt/transports/proxy-header.ts';
 import { CertificateFactory } from '../helpers/certificates.ts';
-import { freePort } from '../helpers/stores/nats-server.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { missing } from '../helpers/tools.ts';
 import { until } from '../helpers/until.ts';
 import { Harness } from './helpers/harness.ts';

@@ -5,7 +5,7 @@ import { MqttServer } from '../../src/mqtt/server.ts';
 import { ControlSocket } from '../../src/operate/control-socket.ts';
 import { startServer } from '../../src/server/start.ts';
 import { silentLog } from '../actors/platform.ts';
-import { freePort } from '../helpers/stores/nats-server.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { scratchDirectory } from '../helpers/until.ts';
 
 t.test('HTTP opens last', async (t) => {

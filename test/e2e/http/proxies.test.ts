@@ -13,7 +13,7 @@ import type { Issued } from '../../helpers/certificates.ts';
 import { ROOT } from '../../helpers/root.ts';
 import { PASSWORD, TENANT, eventually, notInCluster, startServer } from '../../helpers/running/server.ts';
 import { scratchDirectory } from '../../helpers/setup-command.ts';
-import { freePort } from '../../helpers/stores/nats-server.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import { missing } from '../../helpers/tools.ts';
 
 const LOOPBACK = '127.0.0.1';

@@ -12,7 +12,8 @@ import { ROOT } from '../../helpers/root.ts';
 import { Rest } from '../../helpers/running/server.ts';
 import { scratchDirectory } from '../../helpers/setup-command.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
-import { NatsServer, freePort } from '../../helpers/stores/nats-server.ts';
+import { freePort } from '../../helpers/free-port.ts';
+import { NatsServer } from '../../helpers/stores/nats-server.ts';
 import { RedisServer } from '../../helpers/stores/redis-server.ts';
 import { missing } from '../../helpers/tools.ts';
 

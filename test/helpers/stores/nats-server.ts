@@ -9,6 +9,7 @@ import { createConnection, createServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../free-port.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import type { Teardown } from '../running/server.ts';
 import { PATIENCE } from '../until.ts';
@@ -23,17 +24,6 @@ export const silentLog: Log = {
   isLevelEnabled: () => false,
   child: () => silentLog,
 };
-
-export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 function canConnect(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -9,6 +9,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../free-port.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import { until } from '../until.ts';
 
@@ -30,32 +31,11 @@ const START_ATTEMPTS = 3;
 const OUTPUT_MAX = 4_000;
 const CLUSTER_TIMEOUT_MS = 20_000;
 const MEET_INTERVAL_MS = 3_000;
-/** The bus of a cluster node listens on its port + 10,000. */
-const PORT_MAX = 55_000;
 
 export const sleep = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms);
   });
-
-/** A port that was looked for and closed again may be found a second time. */
-const given = new Set<number>();
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = await new Promise<number>((resolve) => {
-      const server = createServer().listen(0, '127.0.0.1', () => {
-        const found = (server.address() as AddressInfo).port;
-        server.close(() => {
-          resolve(found);
-        });
-      });
-    });
-    if (port >= PORT_MAX || given.has(port)) continue;
-    given.add(port);
-    return port;
-  }
-}
 
 export class RedisServer {
   readonly port: number;

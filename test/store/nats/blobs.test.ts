@@ -8,7 +8,8 @@ import { NatsConnection } from '../../../src/store/nats/connection.ts';
 import { NatsJournal } from '../../../src/store/nats/journal.ts';
 import { NatsFilesRoom } from '../../../src/store/nats/room.ts';
 import { blobsContract } from '../../model/blobs-contract.ts';
-import { freePort, silentLog, startNats } from '../../helpers/stores/nats-server.ts';
+import { freePort } from '../../helpers/free-port.ts';
+import { silentLog, startNats } from '../../helpers/stores/nats-server.ts';
 import { missing } from '../../helpers/tools.ts';
 
 const skip = missing('nats-server');

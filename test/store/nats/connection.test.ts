@@ -6,7 +6,8 @@ import { NatsConnection, connectionOptionsOf } from '../../../src/store/nats/con
 import type { NatsSettings } from '../../../src/config/nats.ts';
 import { checkNats } from '../../../src/store/nats/doctor.ts';
 import { eventually } from '../../cluster/contracts/shard-journal.ts';
-import { freePort, silentLog, startNats } from '../../helpers/stores/nats-server.ts';
+import { freePort } from '../../helpers/free-port.ts';
+import { silentLog, startNats } from '../../helpers/stores/nats-server.ts';
 import { scratchDirectory } from '../../helpers/setup-command.ts';
 import { missing } from '../../helpers/tools.ts';
 
