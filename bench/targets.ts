@@ -257,6 +257,13 @@ export const TARGETS: readonly TargetFigure[] = [
     unit: '×',
   },
   {
+    ...millrace,
+    what: 'a batch of CSV in two threads, against one',
+    scenario: 'pmml-workers',
+    value: 'ratio',
+    atLeast: 1.8,
+  },
+  {
     what: 'measurements that a binding scores as they come in, beside the intake',
     scenario: 'bindings',
     subject: 'beside',

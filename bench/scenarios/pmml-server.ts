@@ -10,6 +10,7 @@ import { ScoringPool } from '../../src/scoring-workers/pool.ts';
 import { loadRound } from '../load-round.ts';
 import { forest, forestRecords } from '../pmml/forest.ts';
 import type { PlainWork } from '../pmml/plain-thread.ts';
+import { HeapGrowth } from '../../src/operate/heap-growth.ts';
 import type { Scenario } from '../scenario.ts';
 import { SMALL_MODEL, uploadModel } from './bindings.ts';
 
@@ -135,6 +136,9 @@ export const pmmlWorkers: Scenario = {
     const [single, both] = [new Workers(1, document), new Workers(2, document)];
     const [plain, plainBoth] = [new PlainThreads(1), new PlainThreads(2)];
     const all = [single, both, plain, plainBoth];
+    // As in the server.
+    const heapGrowth = new HeapGrowth();
+    heapGrowth.start();
     for (const threads of all) await threads.rate(csv);
     for (let round = 1; round <= context.rounds; round++) {
       context.progress(`${WORKERS}: round ${round}`);
@@ -152,6 +156,7 @@ export const pmmlWorkers: Scenario = {
       };
       context.record({ scenario: WORKERS, subject: 'millrace', round, values });
     }
+    heapGrowth.stop();
     await Promise.all(all.map((threads) => threads.stop()));
   },
 };

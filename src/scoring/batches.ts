@@ -224,11 +224,12 @@ async function nextOf(running: Promise<Uint8Array>[]): Promise<Uint8Array> {
 async function* scored(work: Work, slices: AsyncIterable<LedSlice>): AsyncGenerator<Uint8Array> {
   const { asker, options } = work;
   const running: Promise<Uint8Array>[] = [];
+  const rooms = new SliceRooms();
   let first = 1;
   try {
     for await (const slice of slices) {
       asker.signal?.throwIfAborted();
-      const result = scoreSlice(work, slice, first);
+      const result = scoreSlice(work, rooms, slice, first);
       // Awaited below, in its turn.
       result.catch(() => undefined);
       running.push(result);
@@ -243,24 +244,48 @@ async function* scored(work: Work, slices: AsyncIterable<LedSlice>): AsyncGenera
   }
 }
 
+/** Memory that threads share, for the slices of one batch in turn: one that is sent is copied again, into new memory. */
+class SliceRooms {
+  readonly #spare: Uint8Array[] = [];
+
+  copyOf(bytes: Uint8Array): Uint8Array {
+    let room = this.#spare.pop();
+    if (room === undefined || room.length < bytes.length)
+      room = new Uint8Array(new SharedArrayBuffer(2 ** Math.ceil(Math.log2(bytes.length))));
+    room.set(bytes);
+    return room.subarray(0, bytes.length);
+  }
+
+  /** @param copy is not read any more. */
+  giveBack(copy: Uint8Array): void {
+    this.#spare.push(new Uint8Array(copy.buffer));
+  }
+}
+
 /** @param first number of its first record. */
-async function scoreSlice(work: Work, { bytes, count, line, before }: LedSlice, first: number): Promise<Uint8Array> {
-  const { runs, asker, model, columns, headerLines, input, output, options } = work;
+async function scoreSlice(
+  work: Work,
+  rooms: SliceRooms,
+  { bytes, count, line, before }: LedSlice,
+  first: number,
+): Promise<Uint8Array> {
+  const { runs, asker, model, columns, headerLines, input: format, output, options } = work;
+  const input = rooms.copyOf(bytes);
   const detail: DetailRules | undefined =
     options.detail === undefined
       ? undefined
       : { expected: options.outputs[0] ?? '', matchScore: options.detail.matchScore };
   const answer = await runs.run(asker, model, {
     kind: 'batch',
-    // Of its own length: between threads the whole memory behind a view is copied.
-    input: Uint8Array.from(bytes),
-    format: input,
+    input,
+    format,
     columns,
     output,
     outputs: options.outputs,
     before,
     ...(detail === undefined ? {} : { detail }),
   });
+  rooms.giveBack(input);
   if (answer.kind === 'bad-record') throw moved(badRecordOf(answer), first - 1 - before, headerLines + line - 1);
   if (answer.kind !== 'batch') throw new Error(`a scoring worker answered with ${answer.kind}`);
   options.onScored?.(count);

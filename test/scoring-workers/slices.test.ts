@@ -2,7 +2,13 @@
 import t from 'tap';
 import { lineOf, quoteFault } from '../../src/scoring-workers/records/csv-places.ts';
 import { rowsOf } from '../../src/scoring-workers/records/input.ts';
-import { BadRecord, headerEnd, slicerOf, type SliceRules } from '../../src/scoring-workers/records/slices.ts';
+import {
+  BadRecord,
+  headerEnd,
+  slicerOf,
+  type Slice,
+  type SliceRules,
+} from '../../src/scoring-workers/records/slices.ts';
 import type { RecordFormat } from '../../src/scoring-workers/protocol.ts';
 
 const RULES: SliceRules = { recordsMax: 2, bytesMax: 1_000, recordBytesMax: 100 };
@@ -11,11 +17,13 @@ const RULES: SliceRules = { recordsMax: 2, bytesMax: 1_000, recordBytesMax: 100 
 function cut(format: RecordFormat, text: string, step: number, rules = RULES): (string | number)[][] {
   const bytes = Buffer.from(text);
   const slicer = slicerOf(format, rules);
+  const told = (slices: readonly Slice[]): (string | number)[][] =>
+    slices.map((slice) => [slice.bytes.toString(), slice.count, ...(format === 'csv' ? [slice.line] : [])]);
   const slices = [];
-  for (let at = 0; at < bytes.length; at += step) slices.push(...slicer.write(bytes.subarray(at, at + step)));
-  slices.push(...slicer.end());
+  for (let at = 0; at < bytes.length; at += step) slices.push(...told(slicer.write(bytes.subarray(at, at + step))));
+  slices.push(...told(slicer.end()));
   if (slicer.bad !== undefined) throw slicer.bad;
-  return slices.map((slice) => [slice.bytes.toString(), slice.count, ...(format === 'csv' ? [slice.line] : [])]);
+  return slices;
 }
 
 const EVERY_STEP = [1, 2, 3, 7, 1_000];

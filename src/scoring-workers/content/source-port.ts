@@ -43,7 +43,9 @@ export function sendContent(content: AsyncIterable<Uint8Array>): SentContent {
         });
       if (isClosed) return;
       credit -= 1;
-      port1.postMessage({ piece });
+      // A view would take the whole memory behind it along.
+      const own = Uint8Array.from(piece);
+      port1.postMessage({ piece: own }, [own.buffer]);
     }
     port1.postMessage({ end: true });
   };

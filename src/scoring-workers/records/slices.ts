@@ -16,6 +16,7 @@ export interface SliceRules {
 }
 
 export interface Slice {
+  /** As they are until the slicer takes another piece. */
   readonly bytes: Buffer;
   readonly count: number;
   /** Of CSV: the line of the text, from 1, in which it begins. */
@@ -70,8 +71,10 @@ export const slicerOf = (format: RecordFormat, rules: SliceRules): Slicer =>
 /** What both forms share: bytes that are not cut yet, and the ends of the records among them. */
 abstract class SlicerBase implements Slicer {
   bad: BadRecord | undefined;
-  /** Not cut yet, in one piece. */
+  /** Not cut yet, in one piece: a part of the room, or of the last piece. */
   protected held: Buffer = Buffer.alloc(0);
+  /** Grows to the longest slice: to join all that is held with each piece would copy a slice many times. */
+  #room: Buffer = Buffer.alloc(0);
   /** Bytes of `held` that were looked at. */
   protected seen = 0;
   /** End of the last whole record in `held`. */
@@ -95,7 +98,7 @@ abstract class SlicerBase implements Slicer {
 
   write(piece: Uint8Array): Slice[] {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
-    this.held = this.held.length === 0 ? bytes : Buffer.concat([this.held, bytes]);
+    this.held = this.held.length === 0 ? bytes : this.#joined(bytes);
     const slices: Slice[] = [];
     if (this.bad !== undefined) return slices;
     this.scan(slices);
@@ -103,6 +106,21 @@ abstract class SlicerBase implements Slicer {
       this.refuse(`it has more than ${this.rules.recordBytesMax} bytes`);
     if (this.bad !== undefined) this.cutTo(this.held.length, slices);
     return slices;
+  }
+
+  /** What is held, and the piece behind it. */
+  #joined(piece: Buffer): Buffer {
+    const { held } = this;
+    const length = held.length + piece.length;
+    const isInRoom = held.buffer === this.#room.buffer;
+    let from = isInRoom ? held.byteOffset - this.#room.byteOffset : 0;
+    if (!isInRoom || from + length > this.#room.length) {
+      if (length > this.#room.length) this.#room = Buffer.allocUnsafeSlow(2 * length);
+      from = 0;
+      held.copy(this.#room);
+    }
+    piece.copy(this.#room, from + held.length);
+    return this.#room.subarray(from, from + length);
   }
 
   end(): Slice[] {
