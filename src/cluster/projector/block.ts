@@ -1,20 +1,12 @@
 /** A block of the cluster's projector: rows of several shards, with the range of each. */
+import { BlockRows } from '../../ingest/projector/block-rows.ts';
 import { deletionsOf, isOfOneMeasurement } from '../../ingest/projector/late-deletions.ts';
-import { DamagedMeasurements } from '../../ingest/measurements/damaged.ts';
 import type { HistoryRow } from '../../ports/stores/history-writer.ts';
-import { MeasurementColumns } from '../../ingest/measurements/columns.ts';
-import type { HistoryQuery } from '../../ports/history-reader.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
-import { isStored } from '../../model/commands/processing-mode.ts';
 import { readableCommand } from '../../ingest/journal/command-record.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
-import { kindAt, modeAt, nextAt } from '../../ingest/journal/record-layout.ts';
+import { kindAt, nextAt } from '../../ingest/journal/record-layout.ts';
 import type { BlockRange } from '../../ports/cluster/documents.ts';
-
-/** Rows of mutable tables in one block; more make the block full. */
-const MUTABLE_ROWS_MAX = 20_000;
-/** Characters of their texts. */
-const MUTABLE_CHARS_MAX = 32 * 2 ** 20;
 
 /** How far a group went into a block. */
 export interface Consumed {
@@ -73,28 +65,10 @@ function deletionAt(records: Buffer, start: number, firstSeq: number, throughSeq
   };
 }
 
-export class Block {
-  readonly columns: MeasurementColumns;
-  rows: HistoryRow[] = [];
-  #rowChars = 0;
-  readonly damaged = new DamagedMeasurements();
+export class Block extends BlockRows {
   /** shard -> first and last sequence */
   readonly ranges = new Map<number, { firstSeq: number; lastSeq: number }>();
-  /** Tables whose rows are inserted. */
-  readonly done = new Set<string>();
 
-  constructor(rowsMax: number) {
-    this.columns = new MeasurementColumns(rowsMax);
-  }
-
-  get isFull(): boolean {
-    return (
-      this.columns.isFull ||
-      this.rows.length >= MUTABLE_ROWS_MAX ||
-      this.#rowChars >= MUTABLE_CHARS_MAX ||
-      this.damaged.isFull
-    );
-  }
   get isEmpty(): boolean {
     return this.ranges.size === 0;
   }
@@ -124,8 +98,7 @@ export class Block {
         if (this.isFull) break;
         deletion = goneAhead?.has(seq) === true ? undefined : deletionAt(records, at, seq, throughSeq);
         if (deletion) break;
-        const isRow = kindAt(records, at) === COMMAND.MEASUREMENT && isStored(modeAt(records, at));
-        if (isRow && !this.columns.add(records, view, at, seq)) this.damaged.add(records, at, seq);
+        this.addRecord(records, view, at, seq);
         lastSeq = seq;
         const range = this.ranges.get(shard);
         if (range) range.lastSeq = seq;
@@ -135,30 +108,8 @@ export class Block {
     return lastSeq === undefined && deletion === undefined ? undefined : { lastSeq: lastSeq ?? afterSeq, deletion };
   }
 
-  /** Those of `rows` with a sequence in (after, through]. */
-  addRows(rows: readonly HistoryRow[], after: number, through: number): void {
-    for (const row of rows) {
-      if (row.seq <= after || row.seq > through) continue;
-      this.rows.push(row);
-      this.#rowChars += row.text.length;
-    }
-  }
-
-  /** Whether it has rows that the query reads and that are not inserted yet. */
-  holds(query: HistoryQuery): boolean {
-    return query.tables.some(
-      (table) =>
-        !this.done.has(table) &&
-        (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)),
-    );
-  }
-
-  clear(): void {
-    this.columns.clear();
-    this.rows = [];
-    this.#rowChars = 0;
-    this.damaged.clear();
+  override clear(): void {
+    super.clear();
     this.ranges.clear();
-    this.done.clear();
   }
 }

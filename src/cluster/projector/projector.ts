@@ -11,6 +11,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
+import { BlockInterval } from '../../ingest/projector/block-interval.ts';
 import { deletionsOf } from '../../ingest/projector/late-deletions.ts';
 import { GivenUp, HistoryInsert, groupByTable } from '../../ingest/projector/history-insert.ts';
 import type { InsertScope } from '../../ingest/projector/history-insert.ts';
@@ -18,6 +19,7 @@ import { isConcerned } from '../../ingest/projector/history-query.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
 import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
 import type { ProjectorProgress } from '../../ingest/projector/progress.ts';
+import { Waiters } from '../../ingest/projector/waiters.ts';
 import type { ClusterProjectorOptions } from './options.ts';
 import { AHEAD_VISIBLE_MS, SOURCE_VISIBLE_MS, goneAhead } from './gone-ahead.ts';
 import { Block } from './block.ts';
@@ -33,12 +35,10 @@ import { GROUP_RECORDS_MAX } from '../../ports/cluster/journal.ts';
 /** Wait before what failed is tried again. */
 const RETRY_MS = 50;
 
-interface Waiter {
+interface Wanted {
   readonly track: Track;
   readonly seq: number;
   readonly query: HistoryQuery | undefined;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
 }
 
 export class ClusterProjector {
@@ -48,8 +48,8 @@ export class ClusterProjector {
   #filling: Block;
   #spare: Block | undefined;
   #underWay: { readonly block: Block; readonly done: Promise<void> } | undefined;
-  readonly #waiters = new Set<Waiter>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #waiters = new Waiters<Wanted>();
+  readonly #interval: BlockInterval;
   /** The token of the block that this node is inserting. */
   #token: string | undefined;
   readonly #settling = new BlockSettling(
@@ -68,7 +68,12 @@ export class ClusterProjector {
     this.#insert = new HistoryInsert(options);
     this.#stored = new StoredBlocks(options, this.#tracks);
     this.#filling = new Block(options.rowsMax);
-    this.#timer = setInterval(() => this.#kick(), options.intervalMs);
+    this.#interval = new BlockInterval({
+      intervalMs: options.intervalMs,
+      isLarge: () => !this.isLagging && this.#filling.isLarge,
+      onEnd: () => this.#kick(),
+    });
+    this.#interval.start();
     this.#running = this.#run();
   }
 
@@ -145,8 +150,7 @@ export class ClusterProjector {
     if (!track) return;
     track.isLost = true;
     this.#tracks.delete(shard);
-    for (const waiter of [...this.#waiters])
-      if (waiter.track === track) waiter.reject(new Error(`shard ${shard} is not here any more`));
+    this.#waiters.reject(`shard ${shard} is not here any more`, (wanted) => wanted.track === track);
     if (this.#filling.ranges.has(shard)) this.#dropFilling();
     this.#kick();
   }
@@ -156,7 +160,7 @@ export class ClusterProjector {
     return this.#tracks.get(shard)?.position;
   }
   get pendingRows(): number {
-    return this.#filling.columns.rowCount + this.#filling.rows.length;
+    return this.#filling.rowCount;
   }
   /**
    * Groups of the journal, of all shards, that lie between what was decided and what is in the history: of the shard
@@ -195,32 +199,14 @@ export class ClusterProjector {
     const track = this.#tracks.get(shard);
     if (!track) return Promise.reject(new Error(`shard ${shard} is not here`));
     if (!this.#isPending(track, seq, query)) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms: ${track.stateWith(seq)}`)),
-        timeoutMs,
-      );
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#waiters.delete(waiter);
-      };
-      const waiter: Waiter = {
-        track,
-        seq,
-        query,
-        resolve: () => {
-          end();
-          resolve();
-        },
-        reject: (error) => {
-          end();
-          reject(error);
-        },
-      };
-      this.#waiters.add(waiter);
-      this.#isWanted = true;
-      this.#kick();
-    });
+    const visible = this.#waiters.wait(
+      { track, seq, query },
+      timeoutMs,
+      () => this.lastError ?? `not visible within ${timeoutMs} ms: ${track.stateWith(seq)}`,
+    );
+    this.#isWanted = true;
+    this.#kick();
+    return visible;
   }
 
   #isPending(track: Track, seq: number, query: HistoryQuery | undefined): boolean {
@@ -240,24 +226,23 @@ export class ClusterProjector {
   }
 
   #release(): void {
-    for (const waiter of [...this.#waiters])
-      if (!this.#isPending(waiter.track, waiter.seq, waiter.query)) waiter.resolve();
-    this.#isWanted = this.#waiters.size > 0;
+    this.#waiters.release(({ track, seq, query }) => this.#isPending(track, seq, query));
+    this.#isWanted = this.#waiters.count > 0;
   }
 
   /** Ends after the block under way; what is not inserted is left to the next owners. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    clearInterval(this.#timer);
+    this.#interval.stop();
     this.#kick();
     await this.#running;
-    for (const waiter of [...this.#waiters]) waiter.reject(new Error('the server stops'));
+    this.#waiters.reject('the server stops');
   }
 
   /** As when the process ends: nothing more is written. */
   abandon(): void {
     this.#isStopping = true;
-    clearInterval(this.#timer);
+    this.#interval.stop();
     for (const shard of [...this.#tracks.keys()]) this.lose(shard);
   }
 
@@ -295,6 +280,7 @@ export class ClusterProjector {
       const block = this.#filling;
       this.#filling = this.#spare ?? new Block(this.#options.rowsMax);
       this.#spare = undefined;
+      this.#interval.start();
       const done = this.#insertBlock(block);
       this.#underWay = { block, done };
       await done;

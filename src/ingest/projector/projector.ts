@@ -8,37 +8,23 @@
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { Log } from '../../ports/log.ts';
-import { isStored } from '../../model/commands/processing-mode.ts';
 import { BlockInsert, GivenUp } from './block-insert.ts';
+import { BlockInterval } from './block-interval.ts';
+import { BlockRows } from './block-rows.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
-import { DamagedMeasurements } from '../measurements/damaged.ts';
 import { LateDeletions, isOfOneMeasurement } from './late-deletions.ts';
 import { groupByTable } from './history-insert.ts';
 import type { HistoryRow, HistoryWriter } from '../../ports/stores/history-writer.ts';
 import { isConcerned } from './history-query.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
 import type { Journal } from '../../ports/stores/journal.ts';
-import { MeasurementColumns } from '../measurements/columns.ts';
 import { isWholeMeasurement } from '../measurements/record.ts';
-import { kindAt, modeAt, nextAt, rowCountAt } from '../journal/record-layout.ts';
+import { kindAt, nextAt, rowCountAt } from '../journal/record-layout.ts';
 import type { InsertIntent, ProjectorProgress } from './progress.ts';
+import { Waiters } from './waiters.ts';
 import type { Quarantine } from '../../ports/stores/quarantine.ts';
 
-/** Rows of mutable tables in one block; more make the block full. */
-const MUTABLE_ROWS_MAX = 20_000;
-/**
- * A block that has this many rows after the interval waits on, up to HOLD_FACTOR intervals in all: an insert costs the
- * engine 8 ms whatever is in it, and a merge later. 3.1 µs a row for inserts of 10,000, 1.3 for those of 50,000
- * (2026-11-21).
- */
-const HELD_ROWS_MIN = 2_000;
-/**
- * As HELD_ROWS_MIN, of rows of mutable tables: one alarm has rows in three tables, which are three inserts. A query does
- * not wait for the interval.
- */
-const HELD_MUTABLE_ROWS_MIN = 100;
-const HOLD_FACTOR = 2.5;
 /** Of batches of the journal that need no new memory. */
 const ROOM_BYTES = 4 * 1_048_576;
 
@@ -49,7 +35,7 @@ export interface ProjectorOptions {
   /** Takes what the history store refuses for what it is. */
   readonly quarantine: Pick<Quarantine, 'has' | 'add'>;
   readonly rowsMax: number;
-  /** Of the inserts while little comes; see HOLD_FACTOR. */
+  /** Of the inserts while little comes; see BlockInterval. */
   readonly intervalMs: number;
   readonly log: Log;
   /**
@@ -66,67 +52,53 @@ export interface ProjectorOptions {
 }
 
 /** One block being filled or inserted. */
-class Block {
-  readonly columns: MeasurementColumns;
-  rows: HistoryRow[] = [];
-  readonly damaged = new DamagedMeasurements();
+class Block extends BlockRows {
   firstSeq = 0;
   lastSeq = 0;
   /** A DELETE that ends the block: nothing behind it may be inserted before it is done. */
   deletion: JournalCommand | undefined;
   /** What is deleted behind the rows. */
   readonly late = new LateDeletions();
-  /** Tables whose rows are inserted. */
-  readonly done = new Set<string>();
 
-  /** @param monthsMax of one that is built again: any number, it was a block before. */
-  constructor(rowsMax: number, monthsMax?: number) {
-    this.columns = new MeasurementColumns(rowsMax, monthsMax);
-  }
-
-  /** Whether it has rows of one of the tables that are not inserted yet, or a DELETE of what the query reads. */
-  holds(query: HistoryQuery): boolean {
+  /** Also where a DELETE of what the query reads is not carried out. */
+  override holds(query: HistoryQuery): boolean {
     if (this.deletion !== undefined && isConcerned(query, this.deletion)) return true;
-    if (this.late.concerns(query)) return true;
-    return query.tables.some(
-      (table) =>
-        !this.done.has(table) &&
-        (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)),
-    );
+    return this.late.concerns(query) || super.holds(query);
   }
 
-  get isFull(): boolean {
-    return (
-      this.deletion !== undefined ||
-      this.columns.isFull ||
-      this.rows.length >= MUTABLE_ROWS_MAX ||
-      this.damaged.isFull ||
-      this.late.isFull
-    );
+  override get isFull(): boolean {
+    return this.deletion !== undefined || super.isFull || this.late.isFull;
   }
   get isEmpty(): boolean {
     return this.lastSeq === 0;
   }
 
-  clear(): void {
-    this.columns.clear();
-    this.rows = [];
-    this.damaged.clear();
+  /** @param seq of the record at `at`, which follows those before. */
+  take(records: Buffer, view: DataView, at: number, seq: number): void {
+    const kind = kindAt(records, at);
+    const isDeletion = kind === COMMAND.DATA_DELETE || kind === COMMAND.SOURCE_DELETE;
+    const command = isDeletion ? readableCommand(records, at, seq) : undefined;
+    if (command === undefined) this.addRecord(records, view, at, seq);
+    else if (kind === COMMAND.SOURCE_DELETE || isOfOneMeasurement(command)) this.late.add(command);
+    else this.deletion = command;
+    if (this.firstSeq === 0) this.firstSeq = seq;
+    this.lastSeq = seq;
+  }
+
+  override clear(): void {
+    super.clear();
     this.firstSeq = 0;
     this.lastSeq = 0;
     this.deletion = undefined;
     this.late.clear();
-    this.done.clear();
   }
 }
 
-interface Waiter {
+interface Wanted {
   readonly askedSeq: number;
   /** Beyond `askedSeq` when a DELETE up to there has sent commands. */
   seq: number;
   readonly query: HistoryQuery | undefined;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
 }
 
 export class Projector {
@@ -145,10 +117,8 @@ export class Projector {
   #offeredSeq = 0;
   /** Sequence up to which a query waits for visibility. */
   #wantedSeq = 0;
-  readonly #waiters = new Set<Waiter>();
-  #timer: NodeJS.Timeout | undefined;
-  /** The block being filled has had its interval and waits on. */
-  #isHeld = false;
+  readonly #waiters = new Waiters<Wanted>();
+  readonly #interval: BlockInterval;
   /** Its time was over while the one before it was still being inserted. */
   #isDue = false;
   #stopping = false;
@@ -160,6 +130,14 @@ export class Projector {
     this.#insert = new BlockInsert(options);
     this.#filling = new Block(options.rowsMax);
     this.#spare = new Block(options.rowsMax);
+    this.#interval = new BlockInterval({
+      intervalMs: options.intervalMs,
+      isLarge: () => !this.isLagging && this.#filling.isLarge,
+      onEnd: () => {
+        this.#isDue = !this.#filling.isEmpty;
+        this.#kick();
+      },
+    });
   }
 
   /**
@@ -172,7 +150,7 @@ export class Projector {
     this.#consumedSeq = position;
     this.#offeredSeq = this.#options.journal.lastSeq;
     this.isLagging = this.#options.journal.lastSeq > position;
-    this.#startInterval();
+    this.#interval.start();
     this.#running = this.#run(intent);
   }
 
@@ -188,7 +166,7 @@ export class Projector {
     } else {
       this.#consume(firstSeq, records);
       // Rows behind a full block or a deletion come from the outbox, with their records.
-      for (const row of rows) if (row.seq <= this.#consumedSeq) this.#filling.rows.push(row);
+      this.#filling.addRows(rows, 0, this.#consumedSeq);
       if (this.#consumedSeq < lastSeq) this.isLagging = true;
     }
     if (this.#filling.isFull || this.#wantedSeq > this.position) this.#kick();
@@ -202,31 +180,13 @@ export class Projector {
   visible(seq: number, timeoutMs: number, query?: HistoryQuery): Promise<void> {
     if (!this.#isPending(seq, query)) return Promise.resolve();
     this.#wantedSeq = Math.max(this.#wantedSeq, seq);
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms`)),
-        timeoutMs,
-      );
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#waiters.delete(waiter);
-      };
-      const waiter: Waiter = {
-        askedSeq: seq,
-        seq,
-        query,
-        resolve: () => {
-          end();
-          resolve();
-        },
-        reject: (error) => {
-          end();
-          reject(error);
-        },
-      };
-      this.#waiters.add(waiter);
-      this.#kick();
-    });
+    const visible = this.#waiters.wait(
+      { askedSeq: seq, seq, query },
+      timeoutMs,
+      () => this.lastError ?? `not visible within ${timeoutMs} ms`,
+    );
+    this.#kick();
+    return visible;
   }
 
   /** Whether rows of the tables up to `seq` are still to be inserted. */
@@ -237,17 +197,17 @@ export class Projector {
   }
 
   #release(): void {
-    for (const waiter of [...this.#waiters]) if (!this.#isPending(waiter.seq, waiter.query)) waiter.resolve();
+    this.#waiters.release(({ seq, query }) => this.#isPending(seq, query));
   }
 
   /** Ends after the block under way; what is not inserted comes from the journal at the next start. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#insert.isStopping = true;
-    clearTimeout(this.#timer);
+    this.#interval.stop();
     this.#kick();
     await this.#running;
-    for (const waiter of [...this.#waiters]) waiter.reject(new Error('the server stops'));
+    this.#waiters.reject('the server stops');
   }
 
   /** Adds records to the block until it is full. Moves `#consumedSeq`. */
@@ -256,46 +216,12 @@ export class Projector {
     const view = new DataView(records.buffer, records.byteOffset, records.length);
     let seq = firstSeq;
     for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1) {
-      if (seq > this.#consumedSeq) {
-        if (block.isFull || seq > through) return;
-        const kind = kindAt(records, at);
-        if (kind === COMMAND.MEASUREMENT) {
-          if (isStored(modeAt(records, at)) && !block.columns.add(records, view, at, seq))
-            block.damaged.add(records, at, seq);
-        } else if (kind === COMMAND.DATA_DELETE) {
-          const command = readableCommand(records, at, seq);
-          if (command !== undefined && isOfOneMeasurement(command)) block.late.add(command);
-          else block.deletion = command;
-        } else if (kind === COMMAND.SOURCE_DELETE) {
-          const command = readableCommand(records, at, seq);
-          if (command !== undefined) block.late.add(command);
-        }
-        if (block.firstSeq === 0) block.firstSeq = seq;
-        block.lastSeq = seq;
-        this.#consumedSeq = seq;
-      }
+      if (seq <= this.#consumedSeq) continue;
+      if (block.isFull || seq > through) return;
+      block.take(records, view, at, seq);
+      this.#consumedSeq = seq;
     }
   }
-
-  /** From now on the block being filled has its interval. */
-  #startInterval(): void {
-    clearTimeout(this.#timer);
-    this.#isHeld = false;
-    if (!this.#stopping) this.#timer = setTimeout(this.#endInterval, this.#options.intervalMs);
-  }
-
-  readonly #endInterval = (): void => {
-    const { columns, rows } = this.#filling;
-    const isLarge = columns.rowCount >= HELD_ROWS_MIN || rows.length >= HELD_MUTABLE_ROWS_MIN;
-    if (!this.#isHeld && !this.isLagging && isLarge) {
-      this.#isHeld = true;
-      this.#timer = setTimeout(this.#endInterval, this.#options.intervalMs * (HOLD_FACTOR - 1));
-      return;
-    }
-    this.#isDue = !this.#filling.isEmpty;
-    this.#kick();
-    this.#startInterval();
-  };
 
   #kick(): void {
     this.#wake?.();
@@ -339,7 +265,8 @@ export class Projector {
     }
     // Part of the block would be another block, with rows that may be there already: the next start repeats it.
     if (this.#consumedSeq < intent.lastSeq) return;
-    this.#filling.rows.push(...(await this.#options.progress.outbox(this.position, intent.lastSeq)));
+    const rows = await this.#options.progress.outbox(this.position, intent.lastSeq);
+    this.#filling.addRows(rows, this.position, intent.lastSeq);
     await this.#insertBlock(intent);
     this.#spare = new Block(this.#options.rowsMax);
   }
@@ -375,7 +302,7 @@ export class Projector {
       if (!batch) throw new Error(`journal ends before ${this.#offeredSeq}, which was handled`);
       const before = this.#consumedSeq;
       this.#consume(batch.firstSeq, batch.records, this.#offeredSeq);
-      this.#filling.rows.push(...(await progress.outbox(before, this.#consumedSeq)));
+      this.#filling.addRows(await progress.outbox(before, this.#consumedSeq), before, this.#consumedSeq);
       // Yields: catching up must not hold the sockets.
       await new Promise((resolve) => {
         setImmediate(resolve);
@@ -389,7 +316,7 @@ export class Projector {
     this.#filling = this.#spare;
     this.#underWay = block;
     this.#isDue = false;
-    this.#startInterval();
+    this.#interval.start();
     try {
       await this.#insertAll(block, begun);
       await this.#insert.untilDone(() => this.#options.progress.savePosition(block.lastSeq));
@@ -436,10 +363,11 @@ export class Projector {
    * for what they have left, too.
    */
   #awaitRowsOf(deletion: JournalCommand): void {
-    for (const waiter of this.#waiters) {
-      if (waiter.askedSeq >= deletion.seq && (waiter.query === undefined || isConcerned(waiter.query, deletion)))
-        waiter.seq = this.#offeredSeq;
-      this.#wantedSeq = Math.max(this.#wantedSeq, waiter.seq);
+    for (const wanted of this.#waiters.wanted) {
+      const { askedSeq, query } = wanted;
+      if (askedSeq >= deletion.seq && (query === undefined || isConcerned(query, deletion)))
+        wanted.seq = this.#offeredSeq;
+      this.#wantedSeq = Math.max(this.#wantedSeq, wanted.seq);
     }
   }
 
@@ -468,6 +396,6 @@ export class Projector {
 
   /** For the metrics: rows that wait for an insert in memory. */
   get pendingRows(): number {
-    return this.#filling.columns.rowCount + this.#filling.rows.length;
+    return this.#filling.rowCount;
   }
 }
