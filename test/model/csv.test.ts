@@ -9,6 +9,8 @@ t.test('quoted where it has to be', async (t) => {
     ['a,b', '"a,b"'],
     ['a"b', '"a""b"'],
     ['a\nb', '"a\nb"'],
+    ['a;=1', '"a;=1"'],
+    ['a\t=1', '"a\t=1"'],
     ['=1', '=1'],
   ])
     t.equal(csvField(text), want);
@@ -22,7 +24,7 @@ t.test('no text is a formula, numbers are numbers', async (t) => {
     ['@SUM(A1)', "'@SUM(A1)"],
     ["-2+3+cmd|' /C calc'!A0", "'-2+3+cmd|' /C calc'!A0"],
     ['-', "'-"],
-    ['\t=1', "'\t=1"],
+    ['\t=1', '"\'\t=1"'],
     ['\r=1', '"\'\r=1"'],
     ['+49 30 1', "'+49 30 1"],
     ['--1', "'--1"],

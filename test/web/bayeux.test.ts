@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import type { LiveMessage, Socket } from '../../web/core/live/bayeux.ts';
 import { LiveHub } from '../../web/core/live/hub.ts';
 import type { FromHub, ToHub } from '../../web/core/live/hub.ts';
-import { paced } from '../../web/core/live/pace.ts';
+import { drawAgainMs, paced } from '../../web/core/live/pace.ts';
 
 type Sent = Readonly<Record<string, any>>;
 
@@ -247,4 +247,15 @@ t.test('work is done at once, then at most once in its time', async (t: Test) =>
   pace.stop();
   wait(5_000);
   t.equal(runs, 2, 'none after its end');
+});
+
+t.test('what costs frames is drawn less often, until it costs none', async (t: Test) => {
+  const [none, one] = [2 * 16.7, 3 * 16.7];
+  t.equal(drawAgainMs(200, none), 200);
+  t.equal(drawAgainMs(200, one), 300);
+  let ms = 200;
+  for (let drawn = 0; drawn < 10; drawn += 1) ms = drawAgainMs(ms, one);
+  t.equal(ms, 600);
+  for (let drawn = 0; drawn < 30; drawn += 1) ms = drawAgainMs(ms, none);
+  t.equal(ms, 200);
 });

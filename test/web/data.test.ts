@@ -1,7 +1,7 @@
 /** What charts and the alarms workbench compute: points, gaps, ticks, live values. */
 import t from 'tap';
 import { csvField } from '../../web/core/server/exports.ts';
-import { appendValue, dropBefore, pointsOf, valueIn } from '../../web/core/server/series.ts';
+import { appendValue, dropBefore, pointsOf, takeNewest, valueIn } from '../../web/core/server/series.ts';
 import type { SeriesData } from '../../web/core/server/series.ts';
 import { fits, intervalFor } from '../../web/core/time/intervals.ts';
 import { nearest, pointsPx, rowsOf, scaleOf } from '../../web/parts/chart/model.ts';
@@ -62,6 +62,9 @@ t.test('live values go into their interval, or behind the last point', async (t)
   t.same([data.averages[1], data.minima[1], data.maxima[1], data.counts[1]], [3, 0, 5, 2]);
   t.ok(appendValue(data, 2_100, 7, 1_000));
   t.same(data.times, [0, 1_000, 2_000]);
+  t.same(data.last, { ms: 2_100, value: 7 });
+  takeNewest(data, { ms: 2_000, value: 1 });
+  t.same(data.last, { ms: 2_100, value: 7 }, 'the server told of an older one');
   t.notOk(appendValue(seriesOf([0, 10]), 5, 1, 0), 'an older single value waits for the next answer of the server');
   dropBefore(data, 1_000);
   t.same(data.times, [1_000, 2_000]);

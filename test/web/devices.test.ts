@@ -12,7 +12,7 @@ import {
   namedLine,
   rebased,
 } from '../../web/screens/devices/device/raw-change.ts';
-import { deviceQuery } from '../../web/screens/devices/list.tsx';
+import { deviceQuery, inOwnText } from '../../web/screens/devices/list.tsx';
 import { deviceFile } from '../../web/screens/devices/list-file.tsx';
 import { searchDevices } from '../../web/screens/search/palette.tsx';
 import { untilTurn } from '../helpers/until.ts';
@@ -121,6 +121,9 @@ t.test('filters of the list become one query', async (t) => {
     deviceQuery({ ...none, name: "O'", status: 'UNAVAILABLE', group: '7', q: 'a eq 1 or b eq 2', sort: '-name' }),
     "$filter=name eq 'O''*' and c8y_Availability.status eq 'UNAVAILABLE' and bygroupid(7) and (a eq 1 or b eq 2) $orderby=name desc",
   );
+  const wrong = deviceQuery({ ...none, q: "name eqq 'x'" });
+  const told = `an operator is missing at position ${wrong.indexOf('eqq') + 1}`;
+  t.equal(inOwnText(told, wrong.indexOf("name eqq 'x'")), 'an operator is missing at position 6');
   t.equal(deviceQuery({ ...none, group: '7) or (x' }), '$filter=has(c8y_IsDevice)', 'a group is an id');
 });
 

@@ -1,6 +1,6 @@
 /** Tabs that are pages of their own (links), and tabs within a page. */
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 
 export interface PageTab {
   readonly href: string;
@@ -12,8 +12,17 @@ export interface PageTab {
 
 /** Each tab has an address: Back, reload and a copied link work. */
 export function PageTabs({ label, tabs }: { readonly label: string; readonly tabs: readonly PageTab[] }) {
+  const bar = useRef<HTMLElement>(null);
+  const current = tabs.find(({ isCurrent }) => isCurrent)?.href;
+  // Where not all of them have room, the current one is seen.
+  useEffect(() => {
+    const tab = bar.current?.querySelector('[aria-current]');
+    if (bar.current === null || tab == null || bar.current.scrollWidth <= bar.current.clientWidth) return;
+    const [outer, inner] = [bar.current.getBoundingClientRect(), tab.getBoundingClientRect()];
+    bar.current.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
+  }, [current]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={bar} class="tabs" aria-label={label}>
       {tabs.map(({ href, text, count, isCurrent }) => (
         <a key={href} class="tab" href={href} aria-current={isCurrent ? 'page' : undefined}>
           {text}

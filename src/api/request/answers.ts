@@ -18,6 +18,8 @@ import type { ApiRequest, RequestOwner } from './request.ts';
 
 type HttpRequest = ApiRequest<HttpExchange>;
 
+/** Of what was asked for with a login: who uses the same browser next does not find it there. */
+const NO_STORE = ['Cache-Control', 'no-store'];
 const VARY = ['Vary', 'Accept-Encoding'] as const;
 /**
  * Data. Answers about users, tenants, applications, logins and credentials are never compressed: the length of a
@@ -203,9 +205,15 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
   /** Counts the request. @returns the headers with those that every answer has, however it is sent. */
   #begin(request: HttpRequest, headers: readonly string[]): readonly string[] {
     this.#count(request);
-    const { rateHeaders, origin } = request;
-    if (rateHeaders.length === 0 && origin === '') return headers;
-    return [...headers, ...rateHeaders, ...(origin === '' ? [] : this.#cors.of(request).headers(origin))];
+    const { rateHeaders, origin, method, tenant } = request;
+    const isPrivate = method === 'GET' && tenant !== 0 && !headers.includes('Cache-Control');
+    if (!isPrivate && rateHeaders.length === 0 && origin === '') return headers;
+    return [
+      ...headers,
+      ...(isPrivate ? NO_STORE : []),
+      ...rateHeaders,
+      ...(origin === '' ? [] : this.#cors.of(request).headers(origin)),
+    ];
   }
 
   /** For the statistics of the tenant. */

@@ -1,6 +1,6 @@
-/** The time that a block is filled while nobody asks for its rows. */
+/** How long a block is filled, unless a query asks for its rows. */
 
-/** Of a block with many rows, in intervals: fewer inserts, which a query does not wait for. */
+/** In intervals, of a block with many rows: fewer inserts, which a query does not wait for. */
 const HOLD_FACTOR = 2.5;
 
 export interface BlockIntervalOptions {

@@ -1,7 +1,7 @@
 /** Fields of CSV text (RFC 4180). */
 
-/** Quoted where it has to be. */
-export const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+/** Quoted where it has to be, also for programs that take `;` or a tab for the end of a field. */
+export const csvField = (text: string): string => (/[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** What a spreadsheet takes for a formula, also behind a quote. */
 const FORMULA = /^[=+\-@\t\r]/;

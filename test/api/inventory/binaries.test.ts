@@ -88,6 +88,7 @@ t.test('upload, download, replace, delete', async (t) => {
     'content-disposition': 'attachment; filename="a.log"',
     'accept-ranges': 'bytes',
     'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
   });
   const object = await api.call('GET', `/inventory/managedObjects/${id}`);
   t.match(object.json, { self: `${api.url}/inventory/managedObjects/${id}`, length: 300_000 });

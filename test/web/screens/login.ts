@@ -105,6 +105,7 @@ async function secondSteps(t: Test, console: ConsoleBrowser): Promise<void> {
     await page.getByRole('button', { name: 'Account: changing' }).click();
     await page.getByRole('menuitem', { name: 'Log out' }).click();
     const login = page.getByRole('dialog', { name: 'Log in' });
+    await second.getByRole('dialog', { name: 'Log in' }).waitFor();
     await login.getByLabel('User name').fill(`${TENANT}/admin`);
     await login.getByLabel('Password').fill(PASSWORD);
     await page.keyboard.press('Enter');

@@ -8,6 +8,7 @@ import { getJson } from '../api/json.ts';
 import { contentOf, retrySecondsOf, sendRaw } from '../api/send.ts';
 import {
   forgetBasic,
+  isBasic,
   isLoginAsked,
   isPasswordChangeAsked,
   keepBasic,
@@ -19,8 +20,9 @@ import {
 } from '../api/session.ts';
 import type { CurrentTenant, CurrentUser } from '../api/session.ts';
 
-/** Changes with each login by cookie: other tabs hear of it. */
+/** Changes with each login by cookie and each logout: other tabs hear of it. */
 const LOGIN_KEY = 'millrace.login';
+const LOGOUT = 'out ';
 
 interface PlainAnswer {
   readonly content: unknown;
@@ -74,13 +76,21 @@ export async function logInByCookie({ name, password, code }: Credentials): Prom
   forgetBasic();
   await plainRequest('/tenant/oauth', { method: 'POST', body: form });
   await enter();
-  localStorage.setItem(LOGIN_KEY, String(Date.now()));
+  tellTabs('');
 }
+
+/** @param what LOGOUT, or '' for a login. */
+const tellTabs = (what: string): void => localStorage.setItem(LOGIN_KEY, `${what}${Date.now()}`);
 
 /** A login in another tab is one of this tab too, also of a tab that has asked for nothing since the last one. */
 export function followLogins(): void {
-  addEventListener('storage', ({ key }) => {
+  addEventListener('storage', ({ key, newValue }) => {
     if (key !== LOGIN_KEY) return;
+    if (newValue?.startsWith(LOGOUT) === true) {
+      // Of a cookie, which all tabs share: a Basic login is this tab's own.
+      if (!isBasic()) askAnew();
+      return;
+    }
     // Where the other tab's login is none here, this tab goes on asking for its own.
     enter().catch((error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
@@ -157,9 +167,16 @@ async function readTenantSettings(): Promise<void> {
 /** Ends the session, here and in other tabs, which share its cookie. @throws ApiError. */
 export async function logOut(): Promise<void> {
   const headers = sessionHeaders();
+  const isShared = !isBasic();
   // First: whatever the server says, this tab is logged out.
   forgetBasic();
-  await plainRequest('/user/logout', { method: 'POST', headers });
+  try {
+    await plainRequest('/user/logout', { method: 'POST', headers });
+  } catch (error) {
+    // Another tab has ended the session.
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+  }
+  if (isShared) tellTabs(LOGOUT);
   askAnew();
 }
 
@@ -167,6 +184,7 @@ export async function logOut(): Promise<void> {
 export async function logOutEverywhere(): Promise<void> {
   await sendRaw('/user/logout?everywhere=true', { method: 'POST' });
   forgetBasic();
+  tellTabs(LOGOUT);
   askAnew();
 }
 

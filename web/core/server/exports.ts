@@ -31,5 +31,5 @@ export async function download(path: string, name: string): Promise<void> {
 /** One field of CSV. A text that a spreadsheet would run as a formula has a `'` before it. */
 export function csvField(value: string | number): string {
   const text = typeof value === 'number' ? String(value) : value.replace(/^(?=[=+@\t\r-])/, "'");
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -8,6 +8,11 @@ export interface SeriesRef {
   readonly series: string;
 }
 
+export interface TimedValue {
+  readonly ms: number;
+  readonly value: number;
+}
+
 /** Points of a series in the order of time. The arrays grow at their end while it is live. */
 export interface SeriesData {
   readonly unit: string;
@@ -17,6 +22,8 @@ export interface SeriesData {
   readonly minima: number[];
   readonly maxima: number[];
   readonly counts: number[];
+  /** The newest value, where it is known: an interval has its average. */
+  last?: TimedValue;
   /** The server has more values than it shows. */
   readonly isTruncated: boolean;
 }
@@ -92,11 +99,46 @@ export async function readSeries(request: SeriesRequest, signal: AbortSignal): P
   return pointsOf(answer, request.series);
 }
 
+/** Names of one request for the newest values; the server takes no more. */
+const NEWEST_NAMES_MAX = 5;
+
+/** The newest values of the last seven days, by `seriesKey`. @throws ApiError. */
+export async function readNewest(
+  refs: readonly SeriesRef[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, TimedValue>> {
+  const newest = new Map<string, TimedValue>();
+  const names = [...new Set(refs.map(({ series }) => series))].filter((name) => !name.includes(','));
+  for (let at = 0; at < names.length; at += NEWEST_NAMES_MAX) {
+    const some = names.slice(at, at + NEWEST_NAMES_MAX);
+    const sources = new Set(refs.filter(({ series }) => some.includes(series)).map(({ source }) => source));
+    const query = new URLSearchParams({ source: [...sources].join(','), series: some.join(',') });
+    const answer = (await (
+      await sendRaw(`/measurement/measurements/latest?${query}`, { signal })
+    ).json()) as NewestAnswer;
+    for (const { source, type, name, value, time } of answer.values)
+      newest.set(seriesKey({ source: source.id, series: `${type}.${name}` }), { ms: Date.parse(time), value });
+  }
+  return newest;
+}
+
+interface NewestAnswer {
+  readonly values: readonly {
+    readonly source: { readonly id: string };
+    readonly type: string;
+    readonly name: string;
+    readonly value: number;
+    readonly time: string;
+  }[];
+}
+
+/** The value is the newest, unless a newer one is known. */
+export function takeNewest(data: SeriesData, found: TimedValue): void {
+  if (data.last === undefined || data.last.ms <= found.ms) data.last = found;
+}
+
 /** The value of a series in a measurement as it comes live. */
-export function valueIn(
-  measurement: unknown,
-  series: string,
-): { readonly ms: number; readonly value: number } | undefined {
+export function valueIn(measurement: unknown, series: string): TimedValue | undefined {
   const told = measurement as Readonly<Record<string, unknown>> | null;
   if (typeof told !== 'object' || told === null) return undefined;
   const ms = Date.parse(String(told['time']));
@@ -115,6 +157,7 @@ export function valueIn(
  * @param intervalMs 0 for single values. @returns whether the points have changed.
  */
 export function appendValue(data: SeriesData, ms: number, value: number, intervalMs: number): boolean {
+  takeNewest(data, { ms, value });
   const time = intervalMs === 0 ? ms : Math.floor(ms / intervalMs) * intervalMs;
   let index = data.times.length - 1;
   while (index >= 0 && data.times[index] > time) index -= 1;

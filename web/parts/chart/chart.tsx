@@ -6,6 +6,7 @@ import { useSignal } from '@preact/signals';
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { SeriesData } from '../../core/server/series.ts';
 import { now } from '../../core/time/clock.ts';
 import { fullTime, shownZone } from '../../core/time/time.ts';
 import { preferences } from '../../core/preferences.ts';
@@ -53,6 +54,21 @@ interface ReadoutProps {
   readonly span: Span;
 }
 
+/**
+ * The value at the point; an average where the interval has several, but for the newest value of all. No component: the
+ * data change in place, and one with the same data would not be drawn again.
+ */
+function pointValue(data: SeriesData, index: number, isLast: boolean) {
+  const { last } = data;
+  if (isLast && last !== undefined && last.ms >= data.times[index]) return <strong>{valueText(last.value)}</strong>;
+  const isAverage = data.counts[index] > 1;
+  return (
+    <>
+      {isAverage && <abbr title={chartWords().average}>⌀</abbr>} <strong>{valueText(data.averages[index])}</strong>
+    </>
+  );
+}
+
 /** Name, value under the cursor or last value, and range of each series. */
 function Readout({ series, unit, cursor, span }: ReadoutProps) {
   const words = chartWords();
@@ -81,7 +97,7 @@ function Readout({ series, unit, cursor, span }: ReadoutProps) {
                 {name}
               </th>
               <td>
-                <strong>{isNear ? valueText(data.averages[index]) : '–'}</strong> {unit}
+                {isNear ? pointValue(data, index, ms === undefined) : '–'} {unit}
               </td>
               <td>{valueText(range?.min)}</td>
               <td>{valueText(range?.max)}</td>

@@ -7,8 +7,16 @@ import { asApiError, useLoaded } from '../../core/api/request.ts';
 import type { Loaded } from '../../core/api/request.ts';
 import { settledInLots } from '../../core/at-once.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
-import { behindFrame, useSoon } from '../../core/live/pace.ts';
-import { appendValue, dropBefore, readSeries, seriesKey, valueIn } from '../../core/server/series.ts';
+import { useDrawing } from '../../core/live/pace.ts';
+import {
+  appendValue,
+  dropBefore,
+  readNewest,
+  readSeries,
+  seriesKey,
+  takeNewest,
+  valueIn,
+} from '../../core/server/series.ts';
 import type { SeriesData, SeriesRef, SeriesRequest } from '../../core/server/series.ts';
 import { now } from '../../core/time/clock.ts';
 import { intervalMs } from '../../core/time/intervals.ts';
@@ -31,7 +39,7 @@ export interface Span {
 
 export interface SeriesView {
   readonly loaded: Loaded<SeriesRead>;
-  /** Changes up to five times a second while values come: only what draws points reads it, others `peek`. */
+  /** Changes two to five times a second while values come: only what draws points reads it, others `peek`. */
   readonly span: ReadonlySignal<Span>;
 }
 
@@ -44,8 +52,6 @@ export interface SeriesQuery {
 
 /** What comes while the server answers may be missing in its answer: it is asked once more after this time. */
 const AGAIN_MS = 1_000;
-/** From one drawing of live values to the next. */
-const DRAW_MS = 200;
 
 /** @throws ApiError when none can be read. */
 async function readAll(requests: readonly SeriesRequest[], signal: AbortSignal): Promise<SeriesRead> {
@@ -65,7 +71,7 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
   const isLive = to === '' || to === 'now';
   const keys = refs.map(seriesKey).join(' ');
   const drawnMs = useSignal(0);
-  const draw = useSoon(() => behindFrame(() => (drawnMs.value = Date.now())), DRAW_MS);
+  const draw = useDrawing(() => (drawnMs.value = Date.now()));
   const loaded = useLoaded<SeriesRead>(
     interval === undefined
       ? undefined
@@ -107,6 +113,29 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
     const timer = setTimeout(loaded.reload, AGAIN_MS);
     return () => clearTimeout(timer);
   }, [loaded.isLoading]);
+  // The chart is there first. Single values have their newest one already.
+  useEffect(() => {
+    const { data } = loaded;
+    if (data === undefined || !isLive || interval === '') return undefined;
+    const left = new AbortController();
+    const timer = setTimeout(() => {
+      readNewest(refs, left.signal).then(
+        (newest) => {
+          for (const [key, value] of newest) {
+            const points = data.points.get(key);
+            if (points !== undefined) takeNewest(points, value);
+          }
+          draw();
+        },
+        // The average of the last interval stays, with its sign.
+        () => undefined,
+      );
+    });
+    return () => {
+      clearTimeout(timer);
+      left.abort();
+    };
+  }, [loaded.data]);
   const span = useMemo(() => {
     const readMs = Date.now();
     return computed<Span>(() => {

@@ -1,6 +1,7 @@
 /** The list of devices: name, type or a query, chosen columns; rows change in place while it is open. */
 import { Columns3, Plus } from 'lucide';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { ApiError } from '../../core/api/error.ts';
 import { getJson } from '../../core/api/json.ts';
 import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded, useShown } from '../../core/api/request.ts';
@@ -48,6 +49,12 @@ const SHAPE = {
 const NAMES = ['name', 'type', 'owner', 'id', 'creationTime.date', 'lastUpdated.date', 'c8y_Hardware.serialNumber'];
 
 type State = StateOf<typeof SHAPE>;
+
+/** The server counts positions in the whole query: here in the typed text, which begins at `at`. */
+export const inOwnText = (message: string, at: number): string =>
+  message.replace(/at position (\d+)/, (told, position: string) =>
+    Number(position) > at ? `at position ${Number(position) - at}` : told,
+  );
 
 /** The query of the state; the server finds devices alone by `q`. */
 export function deviceQuery({ name, type, q, status, group, sort }: Omit<State, 'page' | 'cols'>): string {
@@ -161,6 +168,10 @@ export default function Devices() {
   const hasFilters = [name, type, q, status, group].some((value) => value !== '');
   const clear = (): void => set({ name: '', type: '', q: '', status: '', group: '', page: 1 }, { isStep: true });
   const isQueryWrong = list.error?.status === 422 && q !== '';
+  const error =
+    isQueryWrong && list.error !== undefined
+      ? new ApiError({ ...list.error.refusal, message: inOwnText(list.error.message, query.indexOf(q)) })
+      : list.error;
   const order = sortOf(sort);
   return (
     <Page
@@ -208,7 +219,7 @@ export default function Devices() {
           value={q}
           names={NAMES}
           placeholder={words.queryHint}
-          error={isQueryWrong ? list.error?.message : undefined}
+          error={isQueryWrong ? error?.message : undefined}
           onChange={(value) => set({ q: value, page: 1 })}
         />
       </FilterBar>
@@ -216,7 +227,8 @@ export default function Devices() {
         label={words.title}
         list={{
           ...list,
-          ...(isQueryWrong ? { error: undefined } : {}),
+          // Rows that are there stay; the field tells what is wrong.
+          error: isQueryWrong && list.data !== undefined ? undefined : error,
           newCount,
           changedCount: changed.size,
           showNew: reload,
