@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { StoredModel } from '../../src/model/entities/scoring/model.ts';
+import { HeapGrowth } from '../../src/operate/heap-growth.ts';
 import { Turns } from '../../src/pacing/turns.ts';
 import { openBatch, RECORDS_PER_THREAD_DEFAULT } from '../../src/scoring/batches.ts';
 import { ModelRuns } from '../../src/scoring/model-runs.ts';
@@ -10,7 +11,6 @@ import { ScoringPool } from '../../src/scoring-workers/pool.ts';
 import { loadRound } from '../load-round.ts';
 import { forest, forestRecords } from '../pmml/forest.ts';
 import type { PlainWork } from '../pmml/plain-thread.ts';
-import { HeapGrowth } from '../../src/operate/heap-growth.ts';
 import type { Scenario } from '../scenario.ts';
 import { SMALL_MODEL, uploadModel } from './bindings.ts';
 

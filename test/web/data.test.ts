@@ -133,7 +133,10 @@ t.test('nearest points, scales, fields of CSV', async (t) => {
   t.same([nearest([0, 10, 20], 14), nearest([0, 10, 20], 99), nearest([], 1)], [1, 2, -1]);
   t.same(scaleOf(10, 110)[0], 0, 'zero is shown when it is near');
   t.same(scaleOf(100, 110), [99.5, 110.5]);
-  t.same([csvField('=1+1'), csvField('a"b,c'), csvField(-1.5)], ["'=1+1", '"a""b,c"', '-1.5']);
+  t.same(
+    [csvField('=1+1'), csvField('a"b,c'), csvField('a;=1'), csvField(-1.5)],
+    ["'=1+1", '"a""b,c"', '"a;=1"', '-1.5'],
+  );
 });
 
 t.test('a change of all alarms that match is taken back from its beginning to its end', async (t) => {

@@ -44,7 +44,7 @@ export function sendContent(content: AsyncIterable<Uint8Array>): SentContent {
       if (isClosed) return;
       credit -= 1;
       // A view would take the whole memory behind it along.
-      const own = Uint8Array.from(piece);
+      const own = new Uint8Array(piece);
       port1.postMessage({ piece: own }, [own.buffer]);
     }
     port1.postMessage({ end: true });

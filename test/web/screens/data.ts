@@ -58,6 +58,9 @@ export async function dataScreens(t: Test, console: ConsoleBrowser): Promise<voi
     await page.getByLabel('Table').check();
     await page.getByRole('cell', { name: '250', exact: true }).first().waitFor();
     t.match(await page.getByRole('table').textContent(), /250[\s\S]*202[\s\S]*201[\s\S]*200/, 'the same values');
+    // Hours have the averages of these values: the last value is none.
+    await console.open(page, `/devices/${id}/measurements?from=now-30d`);
+    await page.getByRole('cell', { name: '250 C' }).waitFor();
   });
 
   await t.test('a holder of an inventory role sees what is new without the channel, and may change it', async (t) => {

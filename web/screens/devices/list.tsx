@@ -170,7 +170,7 @@ export default function Devices() {
   const isQueryWrong = list.error?.status === 422 && q !== '';
   const error =
     isQueryWrong && list.error !== undefined
-      ? new ApiError({ ...list.error.refusal, message: inOwnText(list.error.message, query.indexOf(q)) })
+      ? new ApiError({ ...list.error.refusal, message: inOwnText(list.error.message, filter.lastIndexOf(q)) })
       : list.error;
   const order = sortOf(sort);
   return (
