@@ -98,7 +98,7 @@ export class FunctionFile {
     this.#watch = watch;
     this.#runtime = module.newRuntime();
     this.#runtime.setMaxStackSize(STACK_BYTES_MAX);
-    this.#runtime.setInterruptHandler(() => ++this.#looks >= LOOKS_MIN && Date.now() > this.#deadline);
+    this.#runtime.setInterruptHandler(() => ++this.#looks >= LOOKS_MIN && performance.now() > this.#deadline);
     this.#context = this.#runtime.newContext({ intrinsics: INTRINSICS });
   }
 
@@ -134,7 +134,7 @@ export class FunctionFile {
         `the functions of one task take longer than ${times.taskMsMax} ms; the last is '${name}' of ${this.#fileName}`,
       );
     this.#looks = 0;
-    this.#deadline = Date.now() + Math.min(times.callMsMax, leftMs);
+    this.#deadline = performance.now() + Math.min(times.callMsMax, leftMs);
     const work = (): Exclude<FunctionValue, null> | undefined => {
       const args = values.map((value) => this.#handle(value));
       const result = context.callFunction(called.handle, context.undefined, args);
@@ -178,7 +178,7 @@ export class FunctionFile {
     const context = this.#context;
     this.#looks = 0;
     const { leftMs, times } = this.#watch;
-    this.#deadline = Date.now() + Math.min(times.startMsMax, leftMs);
+    this.#deadline = performance.now() + Math.min(times.startMsMax, leftMs);
     context.unwrapResult(context.evalCode('delete Math.random;', 'start.js')).dispose();
     const result = context.evalCode(source, this.#fileName, { type: 'module', strict: true });
     if (result.error !== undefined)

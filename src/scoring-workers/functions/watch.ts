@@ -11,6 +11,8 @@ export interface FunctionTimes {
 }
 
 const FUNCTION_TIMES: FunctionTimes = { taskMsMax: 2_000, callMsMax: 500, startMsMax: 1_000 };
+/** Less than this is as good as nothing. */
+const LEFT_MS_MIN = 1;
 /** Of a name that is shared; a longer one is cut. */
 const NAME_BYTES_MAX = 255;
 /** A length, and the name behind it. */
@@ -44,8 +46,10 @@ export class FunctionWatch {
     this.#mark = mark;
   }
 
+  /** 0: none. A call that was ended at its deadline may be counted with some µs less. */
   get leftMs(): number {
-    return Math.max(0, this.times.taskMsMax - this.#spentMs);
+    const ms = this.times.taskMsMax - this.#spentMs;
+    return ms < LEFT_MS_MIN ? 0 : ms;
   }
 
   /** Counts the time of a call. @param name of `markBytes` */
