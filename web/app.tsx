@@ -12,7 +12,7 @@ import { notify } from './core/notices.ts';
 import { CONSOLE_PATH } from './core/places.ts';
 import { showPreferences } from './core/preferences.ts';
 import { hasRole } from './core/api/rights.ts';
-import { RouteTable, href } from './core/route.ts';
+import { AllRoles, RouteTable, href } from './core/route.ts';
 import { offeredPaths, readOffered } from './core/server/offered.ts';
 import type { RouteEntry, ScreenProps } from './core/route.ts';
 import { common } from './core/text/common.ts';
@@ -40,6 +40,8 @@ async function loadScreen(entry: RouteEntry): Promise<{ readonly default: Compon
   return loaded;
 }
 
+const NO_ROLES: readonly string[] = [];
+
 /** A screen is loaded when its URL is first opened, if not before. */
 const screenOf = (entry: RouteEntry): ComponentType<ScreenProps> => {
   const Later = lazy(() => loadScreen(entry));
@@ -54,7 +56,9 @@ const screenOf = (entry: RouteEntry): ComponentType<ScreenProps> => {
       );
     const isAllowed = entry.roles === undefined || hasRole(...entry.roles);
     return isAllowed ? (
-      <Screen {...props} />
+      <AllRoles.Provider value={entry.allRoles ?? NO_ROLES}>
+        <Screen {...props} />
+      </AllRoles.Provider>
     ) : (
       <Page title={entry.title()}>
         <Refused roles={entry.roles ?? []} />

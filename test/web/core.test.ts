@@ -144,6 +144,10 @@ t.test('queries are completed, JSON keeps its digits, faults have their place', 
     prettyJson('{"a":[1.50,{"b":"x, {y}: \\"z\\""}],"c":{},"d":12345678901234567890}'),
     '{\n  "a": [\n    1.50,\n    {\n      "b": "x, {y}: \\"z\\""\n    }\n  ],\n  "c": {},\n  "d": 12345678901234567890\n}',
   );
+  t.equal(prettyJson('{"list":[1,2.0, null]}'), '{\n  "list": [1, 2.0, null]\n}');
+  const many = Array.from({ length: 1_000 }, (_, index) => index);
+  const shown = prettyJson(JSON.stringify([many]));
+  t.same([JSON.parse(shown), shown.split('\n').length < 60], [[many], true], 'a list of numbers fills its lines');
   t.match(jsonFault('{\n  "a": }'), /^Line 2, column \d+: /);
   t.equal(jsonFault('[]'), common().jsonObject);
   t.equal(jsonFault('{}'), undefined);

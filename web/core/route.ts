@@ -28,6 +28,8 @@ export interface RouteEntry {
   readonly keys?: string;
   /** A user without any of these roles sees which are missing. With `BY_OBJECT` readers by inventory role are let in. */
   readonly roles?: readonly string[];
+  /** Roles of which one shows everything. Without them it is what the user owns or has by inventory roles, and is said. */
+  readonly allRoles?: readonly string[];
   /** A path of /openapi.json: without it the server does not offer what the screen is for. */
   readonly needs?: string;
   /** Values of `:name` for the tests that open every screen. `device` is the id of a device made by them. */
@@ -36,6 +38,9 @@ export interface RouteEntry {
 
 /** The route table, for what shows links to screens of other areas. */
 export const RouteTable = createContext<readonly RouteEntry[]>([]);
+
+/** `allRoles` of the screen that is shown. */
+export const AllRoles = createContext<readonly string[]>([]);
 
 /** The names of `:name` segments. */
 type Names<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`

@@ -64,11 +64,16 @@ export function AlarmBadges({ open }: { readonly open: readonly OpenAlarms[] }) 
   );
 }
 
-export type Connection = 'CONNECTED' | 'DISCONNECTED' | 'MAINTENANCE' | 'UNKNOWN';
+export type Connection = 'CONNECTED' | 'AVAILABLE' | 'DISCONNECTED' | 'UNAVAILABLE' | 'MAINTENANCE' | 'UNKNOWN';
+
+const FILLED = <circle cx="8" cy="8" r="6" fill="currentColor" />;
+const HOLLOW = <circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="2.5" />;
 
 const CONNECTION_SHAPES: Readonly<Record<Connection, ComponentChildren>> = {
-  CONNECTED: <circle cx="8" cy="8" r="6" fill="currentColor" />,
-  DISCONNECTED: <circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="2.5" />,
+  CONNECTED: FILLED,
+  AVAILABLE: FILLED,
+  DISCONNECTED: HOLLOW,
+  UNAVAILABLE: HOLLOW,
   MAINTENANCE: <path d="M3 2h4v12H3zM9 2h4v12H9z" fill="currentColor" />,
   UNKNOWN: <path d="M0 7h4v2H0zM6 7h4v2H6zM12 7h4v2h-4z" fill="currentColor" />,
 };
@@ -84,14 +89,18 @@ export function ConnectionState({ state }: { readonly state: Connection }) {
   );
 }
 
-/** The state of an object's connection, as the server's `c8y_Availability` and `c8y_Connection` tell it. */
+/**
+ * The state of an object as the server's `c8y_Connection` and `c8y_Availability` tell it. A device with a critical alarm
+ * is unavailable, and may be connected. One that sends by HTTP is available, and never connected.
+ */
 export function connectionOf(object: Readonly<Record<string, unknown>>): Connection {
   const status = (name: string): unknown => (object[name] as { status?: unknown } | undefined)?.status;
-  const available = status('c8y_Availability');
-  if (available === 'MAINTENANCE' || status('c8y_Connection') === 'MAINTENANCE') return 'MAINTENANCE';
-  if (status('c8y_Connection') === 'CONNECTED' || available === 'AVAILABLE') return 'CONNECTED';
-  if (status('c8y_Connection') === 'DISCONNECTED' || available === 'UNAVAILABLE') return 'DISCONNECTED';
-  return 'UNKNOWN';
+  const [available, connected] = [status('c8y_Availability'), status('c8y_Connection')];
+  if (available === 'MAINTENANCE' || connected === 'MAINTENANCE') return 'MAINTENANCE';
+  if (connected === 'CONNECTED' || available === 'AVAILABLE')
+    return connected === 'CONNECTED' ? connected : 'AVAILABLE';
+  if (connected === 'DISCONNECTED') return connected;
+  return available === 'UNAVAILABLE' ? available : 'UNKNOWN';
 }
 
 /** A short word in a frame. */

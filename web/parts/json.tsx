@@ -8,14 +8,33 @@ const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*
 /** Of longer texts the rest has no colours. */
 const COLOURED_LENGTH_MAX = 200_000;
 
+/** Lists of numbers fill lines of this length: one of a hundred thousand is read, and drawn, in as many lines. */
+const LINE_LENGTH = 100;
+
+/** @param list `[1,2]`, of numbers and literals alone. @param line begins one. */
+function numberList(list: string, line: string): string {
+  const values = list.slice(1, -1).split(',');
+  const lines: string[] = [];
+  let filled = '';
+  for (const value of values.map((one) => one.trim())) {
+    if (filled.length + value.length > LINE_LENGTH) {
+      lines.push(`${filled},`);
+      filled = value;
+    } else filled += filled === '' ? value : `, ${value}`;
+  }
+  lines.push(filled);
+  return lines.length === 1 ? `[${filled}]` : `[${lines.map((one) => `${line}  ${one}`).join('')}${line}]`;
+}
+
 /** The same JSON with line breaks. Texts and numbers stay as they are, digit for digit. */
 export function prettyJson(text: string): string {
   let depth = 0;
   const line = (): string => `\n${'  '.repeat(depth)}`;
   return text.replace(
-    /("(?:[^"\\]|\\.)*")|([[{])\s*([\]}])|([[{])|([\]}])|(,)|(:)|\s+/g,
-    (_, string, open, shut, begin, end, comma, colon) => {
+    /("(?:[^"\\]|\\.)*")|(\[[^"[\]{}]*\])|({)\s*(})|([[{])|([\]}])|(,)|(:)|\s+/g,
+    (_, string, list, open, shut, begin, end, comma, colon) => {
       if (string !== undefined) return string;
+      if (list !== undefined) return numberList(list, line());
       if (open !== undefined) return open + shut;
       if (begin !== undefined) {
         depth += 1;

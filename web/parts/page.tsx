@@ -1,6 +1,8 @@
 /** A screen within the frame: its title, where it is, its actions. */
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useContext, useEffect } from 'preact/hooks';
+import { missingRole } from '../core/api/rights.ts';
+import { AllRoles } from '../core/route.ts';
 import { common } from '../core/text/common.ts';
 
 export interface Crumb {
@@ -17,6 +19,16 @@ export interface PageProps {
   /** Tabs below the title. */
   readonly tabs?: ComponentChildren;
   readonly children: ComponentChildren;
+}
+
+/** That a list is not of everything, and which role is missing. */
+function OwnOnly() {
+  const role = missingRole(...useContext(AllRoles));
+  return role === undefined ? null : (
+    <p class="note" role="note">
+      {common().ownOnly(role)}
+    </p>
+  );
 }
 
 export function Page({ title, beside, crumbs = [], actions, tabs, children }: PageProps) {
@@ -43,6 +55,7 @@ export function Page({ title, beside, crumbs = [], actions, tabs, children }: Pa
         {actions && <div class="page-actions">{actions}</div>}
       </div>
       {tabs}
+      <OwnOnly />
       {children}
     </>
   );

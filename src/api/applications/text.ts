@@ -36,6 +36,8 @@ const Name = Type.String({ minLength: 1, maxLength: KEY_LENGTH_MAX, pattern: '^[
 const Roles = Type.Array(Type.String({ pattern: ROLE_FORM }), { maxItems: ROLES_MAX });
 /** What may stand in a header. */
 const HeaderText = Type.String({ maxLength: TEXT_LENGTH_MAX, pattern: '^[\\u0020-\\u007e]*$' });
+/** Where people are led to: no `javascript:`. */
+const Address = Type.String({ maxLength: TEXT_LENGTH_MAX, pattern: '^([Hh][Tt][Tt][Pp][Ss]?://|/|$)' });
 const Id = Type.Union([Type.String(), Type.Integer()]);
 const Manifest = Type.Object(
   { imports: optional(Type.Array(Type.Unknown())), noAppSwitcher: optional(Type.Boolean()) },
@@ -51,7 +53,7 @@ const MUTABLE = {
   activeVersionId: optional(Id),
   description: optional(Text),
   resourcesUrl: optional(Text),
-  externalUrl: optional(Text),
+  externalUrl: optional(Address),
   globalTitle: optional(Text),
   breadcrumbs: optional(Type.Boolean()),
   // The web SDK sends a boolean where no address is set: its default one, or none.

@@ -106,7 +106,7 @@ export function consoleRoutes(folder = join(PROJECT_FOLDER, 'dist', 'web')): Rou
       return {
         status: 302,
         text: '',
-        headers: ['Location', `${request.baseUrl}${ROOT}/`, 'Cache-Control', 'no-cache'],
+        headers: ['Location', `.${ROOT}/`, 'Cache-Control', 'no-cache'],
       };
     const built = await read();
     if ('fault' in built) return fault(built.fault);

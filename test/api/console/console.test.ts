@@ -70,7 +70,7 @@ for (const [name, library] of ENGINES) {
     t.notMatch(policy, 'unsafe');
     t.equal((await get('/console/', { 'if-none-match': String(page.headers.get('etag')) })).status, 304);
     t.match(await (await get('/console/', { 'x-forwarded-prefix': '/iot' })).text(), '<base href="/iot/console/">');
-    t.equal((await get('/console')).headers.get('location'), `${url}/console/`);
+    t.equal((await get('/console')).headers.get('location'), './console/');
 
     const port = Number(new URL(url).port);
     for (const path of [

@@ -120,6 +120,7 @@ const FIELDS: [field: string, taken: unknown[], refused: unknown[]][] = [
   ],
   ['manifest', [{}, { imports: [] }], ['x', [], 7]],
   ['description', ['', 'd'.repeat(4096)], ['d'.repeat(4097), 7]],
+  ['externalUrl', ['https://x/y', 'HTTP://x', '/apps/x', ''], ['javascript:alert(1)', ' https://x', 'data:,x', 7]],
   ['contentSecurityPolicy', ["default-src 'self'"], ['a\r\nb', 'ä', 7]],
   ['config', [{}], ['x', []]],
   ['breadcrumbs', [true], ['true']],

@@ -33,9 +33,12 @@ export function retrySecondsOf(response: Response): number | undefined {
 const methods = new WeakMap<Response, string>();
 export const methodOf = (response: Response): string => methods.get(response) ?? '';
 
+/** Names the console to the server: what it sends counts as no message of a device (docs/spec/conventions.md). */
+const APPLICATION = { 'X-Cumulocity-Application-Key': 'millrace-console' };
+
 async function once(request: Request): Promise<Response> {
   const copy = request.clone();
-  for (const [name, value] of Object.entries(sessionHeaders())) copy.headers.set(name, value);
+  for (const [name, value] of Object.entries({ ...APPLICATION, ...sessionHeaders() })) copy.headers.set(name, value);
   // Without Accept a POST is answered without its body.
   if (!copy.headers.has('Accept')) copy.headers.set('Accept', 'application/json');
   try {

@@ -10,8 +10,10 @@ export interface TimelineEntry {
   readonly ms: number;
   readonly text: string;
   readonly type: string;
-  /** Of alarms their status, of operations theirs, of audit records the user. */
+  /** The status of alarms and operations. */
   readonly state: string;
+  /** Who did what an audit record tells. */
+  readonly user: string;
   /** Of alarms. */
   readonly severity: string;
 }
@@ -33,7 +35,6 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** @param entity as the server lists it. */
 function entryOf(kind: TimelineKind, entity: Entity): TimelineEntry {
   const time = kind === 'operation' ? entity['creationTime'] : entity['time'];
-  const state = { alarm: 'status', event: '', operation: 'status', audit: 'user' }[kind];
   const fragment = Object.keys(entity).find((name) => /^(?:c8y|com)_/.test(name)) ?? '';
   return {
     kind,
@@ -41,7 +42,8 @@ function entryOf(kind: TimelineKind, entity: Entity): TimelineEntry {
     ms: Date.parse(textOf(time)),
     text: textOf(kind === 'operation' ? entity['description'] : entity['text']) || fragment,
     type: textOf(entity['type']) || (kind === 'operation' ? fragment : ''),
-    state: textOf(entity[state]),
+    state: kind === 'alarm' || kind === 'operation' ? textOf(entity['status']) : '',
+    user: kind === 'audit' ? textOf(entity['user']) : '',
     severity: kind === 'alarm' ? textOf(entity['severity']) : '',
   };
 }

@@ -63,6 +63,8 @@ const de: CommonTexts = {
   refusedTitle: 'Das dürfen Sie nicht sehen',
   refusedRoles: (roles) =>
     `Ihrem Benutzer fehlt ${roles.join(roles.length > 2 ? ', ' : ' und ')}. Ein Administrator kann ${plural(roles.length, { one: 'sie', other: 'eine davon' })} erteilen.`,
+  ownOnly: (role) =>
+    `Sie sehen, was Ihnen gehört oder Inventarrollen Ihnen geben. Um alles zu sehen, braucht Ihr Benutzer ${role}.`,
   missingRole: (role) => `Braucht ${role}, die Ihrem Benutzer fehlt`,
   notFoundTitle: 'Diese Seite gibt es nicht',
   notFoundText: 'Die Adresse führt zu keiner Seite dieser Konsole.',
@@ -77,7 +79,9 @@ const de: CommonTexts = {
   severities: { CRITICAL: 'Kritisch', MAJOR: 'Schwer', MINOR: 'Leicht', WARNING: 'Warnung' },
   connections: {
     CONNECTED: 'Verbunden',
+    AVAILABLE: 'Verfügbar',
     DISCONNECTED: 'Nicht verbunden',
+    UNAVAILABLE: 'Nicht verfügbar',
     MAINTENANCE: 'Wartung',
     UNKNOWN: 'Unbekannt',
   },

@@ -62,6 +62,8 @@ const en = {
   refusedTitle: 'You may not see this',
   refusedRoles: (roles: readonly string[]) =>
     `Your user lacks ${roles.join(roles.length > 2 ? ', ' : ' and ')}. An administrator can grant ${plural(roles.length, { one: 'it', other: 'one of them' })}.`,
+  ownOnly: (role: string) =>
+    `You see what is yours, or given to you by inventory roles. To see everything, your user needs ${role}.`,
   missingRole: (role: string) => `Needs ${role}, which your user lacks`,
   notFoundTitle: 'This page does not exist',
   notFoundText: 'The address leads to no screen of this console.',
@@ -76,7 +78,9 @@ const en = {
   severities: { CRITICAL: 'Critical', MAJOR: 'Major', MINOR: 'Minor', WARNING: 'Warning' },
   connections: {
     CONNECTED: 'Connected',
+    AVAILABLE: 'Available',
     DISCONNECTED: 'Not connected',
+    UNAVAILABLE: 'Unavailable',
     MAINTENANCE: 'Maintenance',
     UNKNOWN: 'Unknown',
   },

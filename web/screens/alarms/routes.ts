@@ -9,6 +9,7 @@ export const alarmRoutes: readonly RouteEntry[] = [
     title: () => words().title,
     load: () => import('./alarms.tsx'),
     nav: { section: 'watch', order: 1, icon: Bell },
+    allRoles: ['ROLE_ALARM_READ'],
     keys: 'g a',
   },
   { path: '/alarms/:id', title: () => words().one, load: () => import('./alarm.tsx'), example: { id: '1' } },

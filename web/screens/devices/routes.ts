@@ -9,6 +9,7 @@ export const deviceRoutes: readonly RouteEntry[] = [
     title: () => words().title,
     load: () => import('./list.tsx'),
     nav: { section: 'devices', order: 0, icon: Cpu },
+    allRoles: ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'],
     keys: 'g d',
   },
 ];

@@ -9,6 +9,7 @@ export const eventRoutes: readonly RouteEntry[] = [
     title: () => words().title,
     load: () => import('./events.tsx'),
     nav: { section: 'watch', order: 2, icon: Zap },
+    allRoles: ['ROLE_EVENT_READ'],
     keys: 'g e',
   },
   { path: '/events/:id', title: () => words().one, load: () => import('./event.tsx'), example: { id: '1' } },

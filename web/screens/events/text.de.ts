@@ -33,6 +33,7 @@ const de: EventTexts = {
   kindColumn: 'Art',
   what: 'Was',
   state: 'Zustand',
+  user: 'Benutzer',
   nothingBefore: 'Vor dieser Zeit ist nichts geschehen',
   newEntries: (count) => `${numberText(count)} neue zeigen`,
 };

@@ -32,6 +32,7 @@ const en = {
   kindColumn: 'Kind',
   what: 'What',
   state: 'State',
+  user: 'User',
   nothingBefore: 'Nothing happened before this time',
   newEntries: (count: number) => `Show ${numberText(count)} new`,
 };

@@ -20,6 +20,8 @@ import { FilterBar } from '../../parts/filter-bar.tsx';
 import { Empty, With } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time, zoneText } from '../../parts/time.tsx';
+import { words as alarmWords } from '../alarms/text.ts';
+import { words as operationWords } from '../operations/text.ts';
 import { words as eventWords } from './text.ts';
 
 const SHAPE = { before: textParameter(), kinds: listParameter };
@@ -29,6 +31,11 @@ const targetOf = ({ kind, id }: TimelineEntry): string | undefined => {
   if (kind === 'alarm') return href('/alarms/:id', { id });
   return kind === 'event' ? href('/events/:id', { id }) : undefined;
 };
+
+function stateText({ kind, state }: TimelineEntry): string {
+  const known: Readonly<Record<string, string>> = (kind === 'alarm' ? alarmWords() : operationWords()).statuses;
+  return known[state] ?? state;
+}
 
 function Entries({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   const words = eventWords();
@@ -57,7 +64,8 @@ function Entries({ entries }: { readonly entries: readonly TimelineEntry[] }) {
           },
         },
         { id: 'type', title: words.type, cell: ({ type }) => <span class="mono">{type}</span> },
-        { id: 'state', title: words.state, isNarrow: true, cell: ({ state }) => state },
+        { id: 'state', title: words.state, isNarrow: true, cell: stateText },
+        { id: 'user', title: words.user, isNarrow: true, cell: ({ user }) => user },
       ]}
       rows={entries}
       keyOf={({ kind, id }) => `${kind} ${id}`}

@@ -9,6 +9,7 @@ export const exploreRoutes: readonly RouteEntry[] = [
     title: () => words().title,
     load: () => import('./explore.tsx'),
     nav: { section: 'data', order: 0, icon: ChartLine },
+    allRoles: ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'],
     keys: 'g x',
   },
 ];

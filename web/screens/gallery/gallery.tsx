@@ -74,7 +74,9 @@ function States() {
           <SeverityBadge key={severity} severity={severity} count={2} />
         ))}
         <ConnectionState state="CONNECTED" />
+        <ConnectionState state="AVAILABLE" />
         <ConnectionState state="DISCONNECTED" />
+        <ConnectionState state="UNAVAILABLE" />
         <ConnectionState state="MAINTENANCE" />
         <ConnectionState state="UNKNOWN" />
         <Badge>PENDING</Badge>

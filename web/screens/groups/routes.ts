@@ -9,6 +9,7 @@ export const groupRoutes: readonly RouteEntry[] = [
     title: () => words().title,
     load: () => import('./groups.tsx'),
     nav: { section: 'devices', order: 10, icon: Folders },
+    allRoles: ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'],
     keys: 'g g',
   },
   { path: '/groups/:id', title: () => words().group, load: () => import('./group.tsx'), example: { id: 'device' } },

@@ -147,6 +147,7 @@ function FirstSteps({ isReady, hasDevice, hasData, hasUser }: Steps) {
   );
 }
 
+const ALL_DEVICES = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'];
 const USERS = ['ROLE_USER_MANAGEMENT_READ', 'ROLE_USER_MANAGEMENT_CREATE', 'ROLE_USER_MANAGEMENT_ADMIN'];
 
 /** Whether the tenant has a second user, beside those of devices. */
@@ -168,7 +169,9 @@ export default function Home() {
   const events = useLoaded((signal) => readRecent('/event/events?', 'events', signal), []);
   const areWanted = preferences.value.hasSteps;
   const second = useLoaded(areWanted && hasRole(...USERS) ? hasSecondUser : undefined, []);
-  const isShown = areWanted && (devices.data === 0 || second.data === false);
+  // Who does not see all devices is not told that there are none.
+  const isNew = devices.data === 0 && hasRole(...ALL_DEVICES);
+  const isShown = areWanted && (isNew || second.data === false);
   const measured = useLoaded(isShown ? hasMeasurement : undefined, []);
   const reloadAlarms = useSoon(() => {
     alarms.reload();

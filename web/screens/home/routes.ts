@@ -9,6 +9,7 @@ export const homeRoutes: readonly RouteEntry[] = [
     title: () => words().title,
     load: () => import('./home.tsx'),
     nav: { section: 'watch', order: 0, icon: House },
+    allRoles: ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'],
     keys: 'g h',
   },
 ];

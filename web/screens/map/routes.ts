@@ -9,6 +9,7 @@ export const mapRoutes: readonly RouteEntry[] = [
     title: () => words().title,
     load: () => import('./map.tsx'),
     nav: { section: 'devices', order: 30, icon: MapIcon },
+    allRoles: ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'],
     keys: 'g m',
   },
 ];

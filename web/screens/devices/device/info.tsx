@@ -3,6 +3,9 @@ import { Pencil, RotateCw, Trash2 } from 'lucide';
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { api, got } from '../../../core/api/api.ts';
+import { pathOf } from '../../../core/api/json.ts';
+import { usePoll } from '../../../core/api/poll.ts';
+import { sendRaw } from '../../../core/api/send.ts';
 import { changedMeanwhile } from '../../../core/api/error.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
@@ -25,6 +28,9 @@ import { Time } from '../../../parts/time.tsx';
 import { INVENTORY_ADMIN } from '../../groups/group-object.ts';
 import { CONTROL } from '../../operations/operation.ts';
 import { words as deviceWords } from '../text.ts';
+
+/** From one question for the last message to the next. */
+const POLL_MS = 10_000;
 
 async function change(id: string, body: Readonly<Record<string, unknown>>): Promise<ManagedObject> {
   const call = api.PUT('/inventory/managedObjects/{id}', { params: { path: { id } }, body: body as never });
@@ -134,10 +140,24 @@ function ExternalIds({ id }: { readonly id: string }) {
   );
 }
 
+/** When the server last heard of the device: its document has that up to ten minutes later. */
+function LastMessage({ device }: { readonly device: ManagedObject }) {
+  const heard = useLoaded(
+    async (signal) => {
+      const path = pathOf`/inventory/managedObjects/${device.id}/availability`;
+      return (await sendRaw(path, { signal, headers: { Accept: 'text/plain' } })).text();
+    },
+    [device.id],
+  );
+  // Objects other than devices get a refusal, once.
+  usePoll(POLL_MS, heard.error === undefined ? heard.reload : undefined);
+  // Of one that was never heard the server tells when it was made.
+  return <Time value={heard.data === device.creationTime ? undefined : heard.data} hasAge />;
+}
+
 function Facts({ device }: { readonly device: ManagedObject }) {
   const words = deviceWords();
   const hardware = Object.entries((device['c8y_Hardware'] ?? {}) as Record<string, unknown>);
-  const available = device['c8y_Availability'] as { lastMessage?: string } | undefined;
   const interval = (device['c8y_RequiredAvailability'] as { responseInterval?: number } | undefined)?.responseInterval;
   const { lat, lng } = (device['c8y_Position'] ?? {}) as { lat?: unknown; lng?: unknown };
   const position = typeof lat === 'number' && typeof lng === 'number' ? `${lat},${lng}` : undefined;
@@ -154,7 +174,7 @@ function Facts({ device }: { readonly device: ManagedObject }) {
       <dd>{device.owner ?? '–'}</dd>
       <dt>{words.lastMessage}</dt>
       <dd>
-        <Time value={available?.lastMessage} hasAge />
+        <LastMessage device={device} />
       </dd>
       {interval !== undefined && (
         <>
@@ -203,7 +223,7 @@ function Info({ device, onChanged }: DeviceContent) {
   const restart = useAction(async () => {
     const body = { deviceId: device.id, description: 'Restart', c8y_Restart: {} };
     await got(api.POST('/devicecontrol/operations', { body: body as never }));
-    notify(connectionOf(device) === 'CONNECTED' ? words.restarted : words.restartOffline);
+    notify(connectionOf(device) === 'DISCONNECTED' ? words.restartOffline : words.restarted);
   });
   return (
     <div class="columns">
