@@ -6,7 +6,7 @@ import { CopyButton } from './copy.tsx';
 
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 /** Of longer texts the rest has no colours. */
-const COLOURED_LENGTH_MAX = 200_000;
+const COLOURED_LENGTH_MAX = 40_000;
 
 /** Lists of numbers fill lines of this length: one of a hundred thousand is read, and drawn, in as many lines. */
 const LINE_LENGTH = 100;

@@ -17,7 +17,8 @@ export function Time({ value, hasAge = false }: TimeProps) {
       <time dateTime={new Date(ms).toISOString()} title={`${fullTime(ms)} ${offsetText(ms)}`}>
         {shortTime(ms, { now: now.value })}
       </time>
-      {hasAge && <span class="muted"> ({ageText(ms, now.value)})</span>}
+      {hasAge && ' '}
+      {hasAge && <span class="age">({ageText(ms, now.value)})</span>}
     </span>
   );
 }

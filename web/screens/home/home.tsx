@@ -216,8 +216,9 @@ export default function Home() {
           <With loaded={counts}>
             {(found) => {
               const some = SEVERITIES.filter((severity) => found[severity] > 0);
+              // Who may not list them counts none.
               return some.length === 0 ? (
-                <p class="muted">{words.noAlarms}</p>
+                <p class="muted">{alarms.error === undefined ? words.noAlarms : '–'}</p>
               ) : (
                 <p class="row">
                   {some.map((severity) => (

@@ -68,7 +68,7 @@ const de: OperateTexts = {
   isBehind: 'Im Rückstand',
   isUpToDate: 'Aktuell',
   onlyOperators:
-    'Rückstand, Warteschlangen und Ablehnungen sehen Benutzer des Mandanten management mit ROLE_TENANT_MANAGEMENT_READ.',
+    'Rückstand, Warteschlangen und Ablehnungen sind die aller Mandanten: Benutzer des Mandanten management mit ROLE_TENANT_MANAGEMENT_READ sehen sie. Das Passwort von management/admin steht in secrets.json im Datenordner.',
   filter: 'Client-ID, Benutzer oder Adresse',
   client: 'Client-ID',
   user: 'Benutzer',

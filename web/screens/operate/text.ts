@@ -67,7 +67,8 @@ const en = {
   unacknowledged: 'Not acknowledged',
   isBehind: 'Behind',
   isUpToDate: 'Up to date',
-  onlyOperators: 'Lag, queues and refusals are for users of the tenant management with ROLE_TENANT_MANAGEMENT_READ.',
+  onlyOperators:
+    'Lag, queues and refusals are of all tenants: users of the tenant management with ROLE_TENANT_MANAGEMENT_READ see them. The password of management/admin is in secrets.json of the data folder.',
   filter: 'Client id, user or address',
   client: 'Client id',
   user: 'User',
