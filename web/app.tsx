@@ -50,7 +50,7 @@ const screenOf = (entry: RouteEntry): ComponentType<ScreenProps> => {
     const [Screen] = useState<ComponentType<ScreenProps>>(() => loadedScreens.get(entry) ?? Later);
     if (!isOffered(entry))
       return (
-        <Page title={entry.title()}>
+        <Page copy={undefined} title={entry.title()}>
           <NotOffered />
         </Page>
       );
@@ -60,7 +60,7 @@ const screenOf = (entry: RouteEntry): ComponentType<ScreenProps> => {
         <Screen {...props} />
       </AllRoles.Provider>
     ) : (
-      <Page title={entry.title()}>
+      <Page copy={undefined} title={entry.title()}>
         <Refused roles={entry.roles ?? []} />
       </Page>
     );
@@ -72,7 +72,7 @@ const SCREENS = ROUTES.map((entry) => ({ path: CONSOLE_PATH + entry.path.slice(1
 function NotFound() {
   const words = common();
   return (
-    <Page title={words.notFoundTitle}>
+    <Page copy={undefined} title={words.notFoundTitle}>
       <Empty title={words.notFoundTitle}>
         <p>{words.notFoundText}</p>
         <LinkButton href={href('/')}>{words.toHome}</LinkButton>
@@ -89,7 +89,7 @@ function Screens() {
     const { name, message, stack = '' } = crash.error;
     const told = `${common().crashedText}\n${name}: ${message}`;
     return (
-      <Page title={common().crashedTitle}>
+      <Page copy={undefined} title={common().crashedTitle}>
         <Fault error={new ApiError({ status: 0, error: stack, message: told, method: '', url })} />
       </Page>
     );

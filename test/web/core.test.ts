@@ -162,6 +162,20 @@ t.test('commands are complete, and their texts cannot leave their quotes', async
     clientCodeOf(request, 'http://host:8080'),
     /method: 'POST'[\s\S]*body: JSON\.stringify\(\{"text":"it's hot"\}\)/,
   );
+  const several = [{ path: '/a' }, { path: '/limits.md', file: 'limits.md' }];
+  t.equal(
+    curlOf(several, 't1/ada', 'http://h'),
+    "curl -u 't1/ada' 'http://h/a' \\\n  -H 'Accept: application/json'\n\n" +
+      "curl -u 't1/ada' 'http://h/limits.md' \\\n  -o 'limits.md'",
+  );
+  t.match(
+    clientCodeOf(several, 'http://h'),
+    /import \{ writeFile \}[\s\S]*const response2 =[\s\S]*writeFile\("limits.md"/,
+  );
+  const upload = { method: 'POST', path: '/b', upload: "it's.csv" } as const;
+  t.match(curlOf(upload, 't1/ada', 'http://h'), `-F 'file=@it'\\''s.csv'`);
+  t.match(clientCodeOf(upload, 'http://h'), /import \{ readFile \}[\s\S]*form\.set\('file', [\s\S]*body: form,/);
+  t.equal(curlOf(undefined, 't1/ada'), '');
   const access = {
     host: 'h',
     mqttPort: 1,

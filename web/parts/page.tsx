@@ -4,13 +4,22 @@ import { useContext, useEffect } from 'preact/hooks';
 import { missingRole } from '../core/api/rights.ts';
 import { AllRoles } from '../core/route.ts';
 import { common } from '../core/text/common.ts';
+import { CopyAs } from './copy.tsx';
+import type { LateRequests, ViewRequests } from './copy.tsx';
 
 export interface Crumb {
   readonly text: string;
   readonly href: string;
 }
 
-export interface PageProps {
+/** What the menu "Copy as" of a view gives. */
+export interface ViewCopy {
+  readonly copy: ViewRequests | LateRequests;
+  /** The address of the view with times in the place of `now-6h`. */
+  readonly absoluteUrl?: () => string;
+}
+
+export interface PageProps extends ViewCopy {
   readonly title: string;
   /** Beside the title: states of what is shown. */
   readonly beside?: ComponentChildren;
@@ -31,7 +40,7 @@ function OwnOnly() {
   );
 }
 
-export function Page({ title, beside, crumbs = [], actions, tabs, children }: PageProps) {
+export function Page({ title, beside, crumbs = [], actions, tabs, children, copy, absoluteUrl }: PageProps) {
   const words = common();
   useEffect(() => {
     document.title = `${title} · ${words.product}`;
@@ -52,7 +61,10 @@ export function Page({ title, beside, crumbs = [], actions, tabs, children }: Pa
         )}
         <h1>{title}</h1>
         {beside}
-        {actions && <div class="page-actions">{actions}</div>}
+        <div class="page-actions">
+          <CopyAs requests={copy} absoluteUrl={absoluteUrl} />
+          {actions}
+        </div>
       </div>
       {tabs}
       <OwnOnly />

@@ -46,6 +46,19 @@ export async function pathsOf(device: string): Promise<readonly string[]> {
   );
 }
 
+/** Screens without a view of their own: before the login, and the parts of the console. */
+const WITHOUT_COPY = [GALLERY, '/login', '/search'];
+
+/** Every screen says how to get what it shows. */
+async function hasCopyMenu(t: Test, page: Page, path: string): Promise<void> {
+  if (WITHOUT_COPY.includes(path)) return;
+  t.equal(
+    await page.locator('main .page-head').getByRole('button', { name: 'Copy as' }).count(),
+    1,
+    `${path} is copied`,
+  );
+}
+
 export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<void> {
   const { rest } = console.server;
   const device = await rest.createDevice('Everywhere', { type: 'pump', c8y_SupportedOperations: ['c8y_Restart'] });
@@ -67,6 +80,7 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
     if (isLight || isBoth) {
       await open(light, path);
       t.same(await console.violations(light), [], `${path}, light, 1280 px`);
+      await hasCopyMenu(t, light, path);
     }
     if (isLight && !isBoth) continue;
     await open(small, path);

@@ -23,6 +23,8 @@ export interface CurrentTenant {
 
 export const user = signal<CurrentUser | undefined>(undefined);
 export const tenant = signal<CurrentTenant | undefined>(undefined);
+/** `t1/admin`, as other clients log in. */
+export const userWithTenant = (): string => `${tenant.value?.name ?? ''}/${user.value?.userName ?? ''}`;
 /** The page asks for a login, in place: what is open stays open behind it. */
 export const isLoginAsked = signal(false);
 /** The user has to set a new password before anything else. */

@@ -15,15 +15,25 @@ interface References {
 const pathOf = (parent: string, kind: ChildKind): string =>
   `/inventory/managedObjects/${encodeURIComponent(parent)}/${kind}`;
 
-/** @param query of the inventory's language, or ''. @param page from 1. @throws ApiError. */
+export interface ChildPage {
+  /** Of the inventory's language, or ''. */
+  readonly query?: string;
+  /** From 1. */
+  readonly page?: number;
+}
+
+/** The request of a page of children, for "Copy as" too. */
+export const childrenPath = (parent: string, kind: ChildKind, { query = '', page = 1 }: ChildPage): string =>
+  pathOf(parent, kind) + queryText({ query: query === '' ? undefined : query, pageSize: PAGE_SIZE, currentPage: page });
+
+/** @throws ApiError. */
 export async function listChildren(
   parent: string,
   kind: ChildKind,
-  { query = '', page = 1 }: { readonly query?: string; readonly page?: number },
+  of: ChildPage,
   signal?: AbortSignal,
 ): Promise<readonly ManagedObject[]> {
-  const parameters = { ...(query === '' ? {} : { query }), pageSize: PAGE_SIZE, currentPage: page };
-  const answer = await sendRaw(`${pathOf(parent, kind)}${queryText(parameters)}`, signal ? { signal } : {});
+  const answer = await sendRaw(childrenPath(parent, kind, of), signal ? { signal } : {});
   return ((await answer.json()) as References).references.map(({ managedObject }) => managedObject);
 }
 

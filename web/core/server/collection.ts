@@ -14,15 +14,18 @@ export interface Collection<Row> {
   readonly count: (signal?: AbortSignal) => Promise<number | undefined>;
 }
 
+/** The request of a page, for "Copy as" too. */
+export const pagePath = (path: string, page: number, query: Query = {}): string =>
+  path + queryText({ ...query, pageSize: PAGE_SIZE, currentPage: page });
+
 /** How a list reads the collection. @param member of the answer that has the rows. */
 export function collectionAt<Row>(path: string, member: string, query: Query = {}): Collection<Row> {
-  const ask = <T>(more: Query, signal?: AbortSignal): Promise<T> =>
-    getJson<T>(path + queryText({ ...query, ...more }), signal);
   return {
     load: async (page, signal) =>
-      (await ask<Readonly<Record<string, Row[]>>>({ pageSize: PAGE_SIZE, currentPage: page }, signal))[member],
+      (await getJson<Readonly<Record<string, Row[]>>>(pagePath(path, page, query), signal))[member],
     count: async (signal) =>
-      (await ask<Page>({ pageSize: 1, withTotalElements: 'true' }, signal)).statistics?.totalElements ?? undefined,
+      (await getJson<Page>(path + queryText({ ...query, pageSize: 1, withTotalElements: 'true' }), signal)).statistics
+        ?.totalElements ?? undefined,
   };
 }
 

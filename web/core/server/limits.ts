@@ -9,11 +9,14 @@ export interface Limit {
 
 export type Limits = ReadonlyMap<string, Limit>;
 
+/** Markdown. */
+export const LIMITS_PATH = '/console/limits.md';
+
 let reading: Promise<Limits> | undefined;
 
 /** All limits by name; the file is read once. @throws ApiError. */
 export function readLimits(): Promise<Limits> {
-  reading ??= sendRaw('/console/limits.md', { headers: { Accept: '*/*' } })
+  reading ??= sendRaw(LIMITS_PATH, { headers: { Accept: '*/*' } })
     .then(async (answer) => limitsOf(await answer.text()))
     .catch((error: unknown) => {
       reading = undefined;

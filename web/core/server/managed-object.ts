@@ -1,5 +1,7 @@
 /** Managed objects as the console reads them: standard members with types, everything else as it comes. */
 import { api, got } from '../api/api.ts';
+import { queryText } from '../route.ts';
+import type { Query } from '../route.ts';
 
 export interface ManagedObject extends Readonly<Record<string, unknown>> {
   readonly id: string;
@@ -53,6 +55,13 @@ export async function idsOf(query: ObjectQuery, count: number): Promise<readonly
 export async function countObjects(query: ObjectQuery, signal: AbortSignal): Promise<number> {
   return Number(await got(api.GET('/inventory/managedObjects/count', { params: { query: query as never }, signal })));
 }
+
+/** Of one object, for "Copy as". */
+export const devicePath = (id: string): string => `/inventory/managedObjects/${encodeURIComponent(id)}`;
+
+/** The request of a page of the inventory, for "Copy as". */
+export const objectsPath = (query: ObjectQuery, page = 1): string =>
+  `/inventory/managedObjects${queryText({ ...(query as Query), pageSize: PAGE_SIZE, currentPage: page, withChildren: 'false' })}`;
 
 /** @throws ApiError: 404 for an object that does not exist. */
 export async function readObject(id: string, signal?: AbortSignal): Promise<ManagedObject> {

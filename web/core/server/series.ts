@@ -31,10 +31,15 @@ export interface SeriesData {
 /** `fragment.series` of the key of a fragment with a series: both may have dots, so the server's list is what counts. */
 export const seriesKey = ({ source, series }: SeriesRef): string => `${source}:${series}`;
 
+/** The series of a device. */
+export const supportedPath = (source: string): string =>
+  `/inventory/managedObjects/${encodeURIComponent(source)}/supportedSeries`;
+
 /** @throws ApiError. */
 export async function readSupportedSeries(source: string, signal: AbortSignal): Promise<readonly string[]> {
-  const path = `/inventory/managedObjects/${encodeURIComponent(source)}/supportedSeries`;
-  const answer = (await (await sendRaw(path, { signal })).json()) as { c8y_SupportedSeries?: string[] };
+  const answer = (await (await sendRaw(supportedPath(source), { signal })).json()) as {
+    c8y_SupportedSeries?: string[];
+  };
   return [...(answer.c8y_SupportedSeries ?? [])].sort();
 }
 

@@ -70,6 +70,17 @@ const LISTS: Readonly<Record<TimelineKind, { readonly path: string; readonly mem
   audit: { path: '/audit/auditRecords?source=', member: 'auditRecords' },
 };
 
+/** Requests of a page, one for each kind. @param beforeMs entries up to this time; undefined for the newest. */
+export function timelinePaths(
+  device: string,
+  kinds: readonly TimelineKind[],
+  beforeMs: number | undefined,
+): readonly string[] {
+  const until =
+    beforeMs === undefined ? '' : `&dateFrom=1970-01-01T00:00:00Z&dateTo=${new Date(beforeMs + 1).toISOString()}`;
+  return kinds.map((kind) => `${LISTS[kind].path}${encodeURIComponent(device)}&pageSize=${PER_KIND}${until}`);
+}
+
 /**
  * @param beforeMs entries up to this time; undefined for the newest.
  * @throws ApiError.
@@ -79,13 +90,11 @@ export async function readTimeline(
   kinds: readonly TimelineKind[],
   { beforeMs, signal }: { readonly beforeMs: number | undefined; readonly signal: AbortSignal },
 ): Promise<TimelinePage> {
-  const until =
-    beforeMs === undefined ? '' : `&dateFrom=1970-01-01T00:00:00Z&dateTo=${new Date(beforeMs + 1).toISOString()}`;
+  const paths = timelinePaths(device, kinds, beforeMs);
   const lists = await Promise.all(
-    kinds.map(async (kind) => {
-      const { path, member } = LISTS[kind];
-      const answer = await sendRaw(`${path}${encodeURIComponent(device)}&pageSize=${PER_KIND}${until}`, { signal });
-      const entities = ((await answer.json()) as Readonly<Record<string, Entity[]>>)[member];
+    kinds.map(async (kind, at) => {
+      const answer = await sendRaw(paths[at], { signal });
+      const entities = ((await answer.json()) as Readonly<Record<string, Entity[]>>)[LISTS[kind].member];
       return entities.map((entity) => entryOf(kind, entity));
     }),
   );

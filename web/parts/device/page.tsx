@@ -1,13 +1,12 @@
 /**
  * The page of a device: its name, state and tabs, with the content of one tab. Screens of `/devices/:id/…` render it:
- * `<DevicePage id={params.id}>{(device) => …}</DevicePage>`. Their rows of the route table have `tab`.
+ * `<DevicePage id={params.id} copy={{ path: devicePath(params.id) }}>{…}</DevicePage>`. Their rows of the route table have `tab`.
  */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import { useContext } from 'preact/hooks';
 import { useLoaded } from '../../core/api/request.ts';
-import { tenant, user } from '../../core/api/session.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { RouteTable, href } from '../../core/route.ts';
@@ -16,8 +15,8 @@ import { nameOf, readObject } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { common } from '../../core/text/common.ts';
 import { ConnectionState, SeverityBadge, connectionOf } from '../badge.tsx';
-import { CopyAs } from '../copy.tsx';
 import { Page } from '../page.tsx';
+import type { ViewCopy } from '../page.tsx';
 import { PageTabs } from '../tabs.tsx';
 import { Empty, Fault, Loading } from '../states.tsx';
 
@@ -33,18 +32,14 @@ function show(device: ManagedObject): ManagedObject {
   return device;
 }
 
-/** `t1/admin`, as other clients log in. */
-export const userWithTenant = (): string => `${tenant.value?.name ?? ''}/${user.value?.userName ?? ''}`;
-
 export interface DeviceContent {
   readonly device: ManagedObject;
   /** Shows another state of the device, after a change made here. */
   readonly onChanged: (device: ManagedObject) => void;
 }
 
-export interface DevicePageProps {
+export interface DevicePageProps extends ViewCopy {
   readonly id: string;
-  readonly actions?: ComponentChildren;
   readonly children: (content: DeviceContent) => ComponentChildren;
 }
 
@@ -66,7 +61,7 @@ function Tabs({ id, device, alarmCount }: { id: string; device: ManagedObject; a
   return <PageTabs label={nameOf(device)} tabs={tabs} />;
 }
 
-export function DevicePage({ id, actions, children }: DevicePageProps) {
+export function DevicePage({ id, children, ...view }: DevicePageProps) {
   const words = common();
   const known = last.value?.id === id ? last.value : undefined;
   const loaded = useLoaded(async (signal) => show(await readObject(id, signal)), [id]);
@@ -90,7 +85,7 @@ export function DevicePage({ id, actions, children }: DevicePageProps) {
   const fault = error && <Fault error={error} retry={loaded.reload} />;
   if (known === undefined || error?.status === 404)
     return (
-      <Page title={id} crumbs={crumbs}>
+      <Page title={id} crumbs={crumbs} {...view}>
         {error?.status === 404 ? (
           <Empty title={words.deviceGone}>
             <p>{error.message}</p>
@@ -113,12 +108,7 @@ export function DevicePage({ id, actions, children }: DevicePageProps) {
           {worst && counts && <SeverityBadge severity={worst} count={counts[worst]} />}
         </span>
       }
-      actions={
-        <>
-          {actions}
-          <CopyAs request={{ path: `/inventory/managedObjects/${id}` }} user={userWithTenant()} />
-        </>
-      }
+      {...view}
       tabs={<Tabs id={id} device={known} alarmCount={alarmCount} />}
     >
       {fault}

@@ -115,7 +115,7 @@ export default function Account() {
   const words = accountWords();
   const { userName, email, effectiveRoles = [] } = user.value ?? { userName: '' };
   return (
-    <Page title={common().account}>
+    <Page copy={{ path: '/user/currentUser' }} title={common().account}>
       <div class="columns columns-even">
         <div>
           <Section title={words.profile}>

@@ -23,14 +23,13 @@ import { listParameter, numberParameter, textParameter, useUrlState, writeState 
 import type { StateOf } from '../../core/url-state.ts';
 import { SeverityBadge, SeverityShape } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { ExportLink } from '../../parts/export-link.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { LOOK_MS, useList } from '../../parts/list.ts';
+import type { ViewCopy } from '../../parts/page.tsx';
 import { FormFault } from '../../parts/states.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { TimeRangeField } from '../../parts/time-range.tsx';
@@ -174,6 +173,15 @@ function ChangeAll({ filter, status, onDone, onClose }: ChangeAllProps) {
   );
 }
 
+/** What "Copy as" gives of the list. @param source of the page of a device. */
+export function useAlarmCopy(source?: string): ViewCopy {
+  const [state] = useUrlState(SHAPE);
+  return {
+    copy: { path: alarmsPath(filterOf(state, source), state.page) },
+    absoluteUrl: () => location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(state)),
+  };
+}
+
 /** @param source of the page of a device; absent for all devices. */
 export function AlarmList({ source }: { readonly source?: string }) {
   const words = alarmWords();
@@ -293,13 +301,6 @@ export function AlarmList({ source }: { readonly source?: string }) {
         )}
         <TimeRangeField value={state} onChange={(next) => set({ ...next, page: 1 }, { isStep: true })} hasAny />
         <ExportLink kind="alarms" source={source ?? state.source} type={type} from={from} to={to} />
-        <CopyAs
-          request={{ path: alarmsPath(filter, page) }}
-          user={userWithTenant()}
-          absoluteUrl={() =>
-            location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(state))
-          }
-        />
       </FilterBar>
       <FormFault error={change.error} />
       <ListPage

@@ -1,4 +1,5 @@
 /** One alarm: what it says, what was done to it, and its JSON. */
+import { pathOf } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
@@ -9,8 +10,7 @@ import type { Alarm, AlarmStatus } from '../../core/server/alarm.ts';
 import { numberText } from '../../core/text/language.ts';
 import { SeverityBadge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs, CopyButton } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
+import { CopyButton } from '../../parts/copy.tsx';
 import { JsonView } from '../../parts/json.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Empty, Fault, FormFault, Loading } from '../../parts/states.tsx';
@@ -96,11 +96,12 @@ export default function AlarmScreen({ params }: ScreenProps) {
     if (alarm !== undefined) await changeAlarms([alarm], status, loaded.reload);
   });
   const crumbs = [{ text: words.title, href: href('/alarms') }];
+  const copy = { path: pathOf`/alarm/alarms/${id}` };
   const { error } = loaded;
   const fault = error && <Fault error={error} retry={loaded.reload} />;
   if (alarm === undefined || loaded.data === undefined || error?.status === 404)
     return (
-      <Page title={words.one} crumbs={crumbs}>
+      <Page title={words.one} crumbs={crumbs} copy={copy}>
         {error?.status === 404 ? (
           <Empty title={words.gone}>
             <p>{error.message}</p>
@@ -112,6 +113,7 @@ export default function AlarmScreen({ params }: ScreenProps) {
     );
   return (
     <Page
+      copy={copy}
       title={alarm.text === '' ? alarm.type : alarm.text}
       crumbs={crumbs}
       beside={<SeverityBadge severity={alarm.severity} />}
@@ -129,7 +131,6 @@ export default function AlarmScreen({ params }: ScreenProps) {
                 {words.verbs[status]}
               </Button>
             ))}
-          <CopyAs request={{ path: `/alarm/alarms/${id}` }} user={userWithTenant()} />
         </>
       }
     >

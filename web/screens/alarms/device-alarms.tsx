@@ -1,8 +1,13 @@
 /** The alarms of one device. */
 import type { ScreenProps } from '../../core/route.ts';
 import { DevicePage } from '../../parts/device/page.tsx';
-import { AlarmList } from './alarm-list.tsx';
+import { AlarmList, useAlarmCopy } from './alarm-list.tsx';
 
 export default function DeviceAlarms({ params }: ScreenProps) {
-  return <DevicePage id={params['id']}>{({ device }) => <AlarmList source={device.id} />}</DevicePage>;
+  const { id } = params;
+  return (
+    <DevicePage id={id} {...useAlarmCopy(id)}>
+      {({ device }) => <AlarmList source={device.id} />}
+    </DevicePage>
+  );
 }

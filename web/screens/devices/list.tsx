@@ -8,14 +8,12 @@ import { useLoaded, useShown } from '../../core/api/request.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
 import { preferences } from '../../core/preferences.ts';
 import { href, queryText } from '../../core/route.ts';
-import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
+import { countObjects, listObjects, nameOf, objectsPath, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { common } from '../../core/text/common.ts';
 import { choiceParameter, listParameter, numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import type { StateOf } from '../../core/url-state.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { GroupField } from '../../parts/group-field.tsx';
@@ -175,6 +173,7 @@ export default function Devices() {
   const order = sortOf(sort);
   return (
     <Page
+      copy={{ path: objectsPath({ q: query }, page) }}
       title={words.title}
       actions={
         <>
@@ -182,12 +181,6 @@ export default function Devices() {
             {common().columns}
           </Button>
           <ListFile query={query} columns={chosen} />
-          <CopyAs
-            request={{
-              path: `/inventory/managedObjects?${new URLSearchParams({ q: query, pageSize: '100', withChildren: 'false' })}`,
-            }}
-            user={userWithTenant()}
-          />
           <LinkButton kind="main" icon={Plus} href={href('/devices/new')}>
             {words.add}
           </LinkButton>

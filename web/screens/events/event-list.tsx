@@ -6,13 +6,13 @@ import { countEvents, eventsPath, listEvents } from '../../core/server/event.ts'
 import type { DeviceEvent, EventFilter } from '../../core/server/event.ts';
 import { absoluteRange, rangeQuery } from '../../core/time/range.ts';
 import { choiceParameter, numberParameter, textParameter, useUrlState, writeState } from '../../core/url-state.ts';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
+import type { StateOf } from '../../core/url-state.ts';
 import { ExportLink } from '../../parts/export-link.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { LOOK_MS, useList } from '../../parts/list.ts';
+import type { ViewCopy } from '../../parts/page.tsx';
 import { TimeRangeField } from '../../parts/time-range.tsx';
 import { eventColumns } from './columns.tsx';
 import { EventStream, matches } from './stream.tsx';
@@ -75,15 +75,29 @@ function Past({ filter, hasSource, page, onPage, hasFilters, onClear }: PastProp
   );
 }
 
+type State = StateOf<typeof SHAPE>;
+
+const filterOf = (state: State, source: string | undefined): EventFilter => ({
+  type: state.type,
+  source: source ?? state.source,
+  ...rangeQuery(state),
+});
+
+/** What "Copy as" gives of the list. @param source of the page of a device. */
+export function useEventCopy(source?: string): ViewCopy {
+  const [state] = useUrlState(SHAPE);
+  return {
+    copy: { path: eventsPath(filterOf(state, source), state.page) },
+    absoluteUrl: () => location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(state)),
+  };
+}
+
 /** @param source of the page of a device; absent for all devices. */
 export function EventList({ source }: { readonly source?: string }) {
   const words = eventWords();
   const [state, set] = useUrlState(SHAPE);
   const { view, type, from, to, page } = state;
-  const filter = useMemo<EventFilter>(
-    () => ({ type, source: source ?? state.source, ...rangeQuery(state) }),
-    [state, source],
-  );
+  const filter = useMemo(() => filterOf(state, source), [state, source]);
   const hasFilters = type !== '' || state.source !== '' || from !== '' || to !== '';
   const clear = (): void => set({ type: '', source: '', from: '', to: '', page: 1 }, { isStep: true });
   return (
@@ -110,13 +124,6 @@ export function EventList({ source }: { readonly source?: string }) {
           <TimeRangeField value={state} onChange={(next) => set({ ...next, page: 1 }, { isStep: true })} hasAny />
         )}
         <ExportLink kind="events" source={source ?? state.source} type={type} from={from} to={to} />
-        <CopyAs
-          request={{ path: eventsPath(filter, page) }}
-          user={userWithTenant()}
-          absoluteUrl={() =>
-            location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(state))
-          }
-        />
       </FilterBar>
       {view === 'stream' ? (
         <EventStream filter={filter} hasSource={source === undefined} />

@@ -1,5 +1,6 @@
 /** One event: what it says, its file, its JSON. */
 import { Download } from 'lucide';
+import { pathOf } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
@@ -8,8 +9,7 @@ import type { DeviceEvent } from '../../core/server/event.ts';
 import { download } from '../../core/server/exports.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs, CopyButton } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
+import { CopyButton } from '../../parts/copy.tsx';
 import { JsonView } from '../../parts/json.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Empty, Fault, FormFault, Loading } from '../../parts/states.tsx';
@@ -23,17 +23,15 @@ function Content({ text }: { readonly text: string }) {
   const fetchFile = useAction(() => download(filePath(event.id), file?.name ?? event.id));
   return (
     <Page
+      copy={{ path: `/event/events/${event.id}` }}
       title={event.text === '' ? event.type : event.text}
       crumbs={[{ text: words.title, href: href('/events') }]}
       actions={
-        <>
-          {file && (
-            <Button icon={Download} isBusy={fetchFile.isRunning} onClick={() => void fetchFile.run()}>
-              {`${common().download} ${file.name}`}
-            </Button>
-          )}
-          <CopyAs request={{ path: `/event/events/${event.id}` }} user={userWithTenant()} />
-        </>
+        file && (
+          <Button icon={Download} isBusy={fetchFile.isRunning} onClick={() => void fetchFile.run()}>
+            {`${common().download} ${file.name}`}
+          </Button>
+        )
       }
     >
       <FormFault error={fetchFile.error} />
@@ -67,7 +65,11 @@ export default function EventScreen({ params }: ScreenProps) {
   const loaded = useLoaded((signal) => readEventText(id, signal), [id]);
   if (loaded.data !== undefined && loaded.error === undefined) return <Content text={loaded.data} />;
   return (
-    <Page title={words.one} crumbs={[{ text: words.title, href: href('/events') }]}>
+    <Page
+      copy={{ path: pathOf`/event/events/${id}` }}
+      title={words.one}
+      crumbs={[{ text: words.title, href: href('/events') }]}
+    >
       {loaded.error === undefined ? (
         <Loading />
       ) : loaded.error.status === 404 ? (

@@ -5,7 +5,7 @@ import { hasRole } from '../../core/api/rights.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
 import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
-import { TIMELINE_KINDS, readTimeline } from '../../core/server/timeline.ts';
+import { TIMELINE_KINDS, readTimeline, timelinePaths } from '../../core/server/timeline.ts';
 import type { TimelineEntry, TimelineKind } from '../../core/server/timeline.ts';
 import { common } from '../../core/text/common.ts';
 import { resolveTime } from '../../core/time/range.ts';
@@ -26,6 +26,13 @@ import { words as eventWords } from './text.ts';
 
 const SHAPE = { before: textParameter(), kinds: listParameter };
 const ROLES: Partial<Record<TimelineKind, string>> = { audit: 'ROLE_AUDIT_READ' };
+
+const allowedKinds = (): readonly TimelineKind[] =>
+  TIMELINE_KINDS.filter((kind) => ROLES[kind] === undefined || hasRole(ROLES[kind]));
+
+/** @param named by the address; none stands for all. */
+const chosenKinds = (named: readonly string[]): readonly TimelineKind[] =>
+  allowedKinds().filter((kind) => named.length === 0 || named.includes(kind));
 
 const targetOf = ({ kind, id }: TimelineEntry): string | undefined => {
   if (kind === 'alarm') return href('/alarms/:id', { id });
@@ -102,8 +109,8 @@ function Jump({ value, onJump }: { readonly value: string; readonly onJump: (ms:
 function Timeline({ id }: { readonly id: string }) {
   const words = eventWords();
   const [state, set] = useUrlState(SHAPE);
-  const allowed = TIMELINE_KINDS.filter((kind) => ROLES[kind] === undefined || hasRole(ROLES[kind]));
-  const kinds = allowed.filter((kind) => state.kinds.length === 0 || state.kinds.includes(kind));
+  const allowed = allowedKinds();
+  const kinds = chosenKinds(state.kinds);
   const beforeMs = resolveTime(state.before);
   const loaded = useLoaded((signal) => readTimeline(id, kinds, { beforeMs, signal }), [id, state.before, kinds.join()]);
   const [fresh, setFresh] = useState(0);
@@ -170,6 +177,12 @@ function Timeline({ id }: { readonly id: string }) {
   );
 }
 
-export default function DeviceTimeline({ params }: ScreenProps) {
-  return <DevicePage id={params['id']}>{({ device }) => <Timeline id={device.id} />}</DevicePage>;
+export default function DeviceTimeline({ params: { id } }: ScreenProps) {
+  const [{ kinds, before }] = useUrlState(SHAPE);
+  const paths = timelinePaths(id, chosenKinds(kinds), resolveTime(before));
+  return (
+    <DevicePage id={id} copy={paths.map((path) => ({ path }))}>
+      {({ device }) => <Timeline id={device.id} />}
+    </DevicePage>
+  );
 }

@@ -21,8 +21,6 @@ import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
 import { useAlarms } from '../../parts/chart/use-alarms.ts';
 import { useSeries } from '../../parts/chart/use-series.ts';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { DeviceSearch } from '../../parts/device/search.tsx';
 import { CheckField } from '../../parts/fields.tsx';
 import { FilterBar } from '../../parts/filter-bar.tsx';
@@ -125,29 +123,20 @@ export default function Explore() {
   });
   return (
     <Page
+      copy={() => refs.map((ref) => ({ path: seriesPath({ ...ref, ...view.span.peek(), interval: interval ?? '' }) }))}
+      absoluteUrl={() => location.origin + location.pathname + addressOf('', { ...state, ...absoluteRange(range) })}
       title={words.title}
       actions={
         refs.length > 0 && (
-          <>
-            <Menu
-              label={common().exportAs}
-              icon={Download}
-              items={[
-                { text: words.download, onSelect: save },
-                ofAll(measurementWords().exportCsv, 'csv'),
-                ofAll(measurementWords().exportParquet, 'parquet'),
-              ]}
-            />
-            <CopyAs
-              request={{
-                path: seriesPath({ ...refs[0], ...view.span.peek(), interval: interval ?? '' }),
-              }}
-              user={userWithTenant()}
-              absoluteUrl={() =>
-                location.origin + location.pathname + addressOf('', { ...state, ...absoluteRange(range) })
-              }
-            />
-          </>
+          <Menu
+            label={common().exportAs}
+            icon={Download}
+            items={[
+              { text: words.download, onSelect: save },
+              ofAll(measurementWords().exportCsv, 'csv'),
+              ofAll(measurementWords().exportParquet, 'parquet'),
+            ]}
+          />
         )
       }
     >

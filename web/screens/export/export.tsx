@@ -2,16 +2,15 @@
 import { Download } from 'lucide';
 import { useMemo } from 'preact/hooks';
 import { useAction, useLoaded } from '../../core/api/request.ts';
+import { userWithTenant } from '../../core/api/session.ts';
 import { notify } from '../../core/notices.ts';
-import { SERVER_URL } from '../../core/places.ts';
 import { EXPORT_FORMATS, EXPORT_PATHS, download, exportPath } from '../../core/server/exports.ts';
 import type { ExportKind } from '../../core/server/exports.ts';
 import { nameOf, readObject } from '../../core/server/managed-object.ts';
 import { rangeQuery } from '../../core/time/range.ts';
 import { choiceParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { Button } from '../../parts/button.tsx';
-import { shellWord } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
+import { curlOf } from '../../parts/copy.tsx';
 import { DeviceSearch } from '../../parts/device/search.tsx';
 import { SelectField, TextField } from '../../parts/fields.tsx';
 import { Code } from '../../parts/json.tsx';
@@ -43,6 +42,7 @@ export default function Export() {
     const ofData = isOfOperations ? { deviceId: source, ...range } : { source, type, ...range };
     return exportPath(kind, isOfObjects ? { type, query: q } : ofData, format);
   }, [kind, format, source, type, q, from, to]);
+  const copy = { path, file: `${kind}.${format}` };
   const device = useLoaded(source === '' ? undefined : (signal) => readObject(source, signal), [source]);
   const file = useAction(async () => {
     await download(path, `${kind}.${format}`);
@@ -50,7 +50,7 @@ export default function Export() {
   });
   const choose = (id: string): void => set({ source: id }, { isStep: true });
   return (
-    <Page title={words.title}>
+    <Page copy={copy} title={words.title}>
       <Section title={words.title}>
         <p class="muted">{words.intro}</p>
         <div class="form">
@@ -101,10 +101,7 @@ export default function Export() {
         {file.error && <Fault error={file.error} retry={() => void file.run()} />}
       </Section>
       <Section title={words.command}>
-        <Code
-          label={words.command}
-          text={`curl -u ${shellWord(userWithTenant())} -o ${kind}.${format} \\\n  ${shellWord(SERVER_URL + path)}`}
-        />
+        <Code label={words.command} text={curlOf(copy, userWithTenant())} />
       </Section>
     </Page>
   );

@@ -60,7 +60,7 @@ function Buttons() {
             { text: 'Link', href: '#content' },
           ]}
         />
-        <CopyAs request={{ path: '/alarm/alarms?pageSize=100' }} user="t1/admin" absoluteUrl={() => location.href} />
+        <CopyAs requests={{ path: '/alarm/alarms?pageSize=100' }} absoluteUrl={() => location.href} />
       </div>
     </Section>
   );
@@ -211,7 +211,7 @@ function Overlays() {
 
 export default function Gallery() {
   return (
-    <Page title="Gallery" crumbs={[{ text: 'Home', href: '.' }]} beside={<Badge>development</Badge>}>
+    <Page copy={undefined} title="Gallery" crumbs={[{ text: 'Home', href: '.' }]} beside={<Badge>development</Badge>}>
       <Buttons />
       <States />
       <Fields />

@@ -10,7 +10,7 @@ import { DevicePage } from '../../parts/device/page.tsx';
 import { ObjectTree } from '../../parts/object-tree.tsx';
 import type { TreeNode } from '../../parts/object-tree.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
-import { Members } from './members.tsx';
+import { Members, useMembersPath } from './members.tsx';
 import { words as groupWords } from './text.ts';
 
 const SHAPE = { kind: choiceParameter(CHILD_KINDS), page: numberParameter(1, { minimum: 1 }), name: textParameter() };
@@ -61,6 +61,11 @@ function Children({ device }: { readonly device: ManagedObject }) {
   );
 }
 
-export default function DeviceChildren({ params }: ScreenProps) {
-  return <DevicePage id={params['id']}>{({ device }) => <Children device={device} />}</DevicePage>;
+export default function DeviceChildren({ params: { id } }: ScreenProps) {
+  const [{ kind }] = useUrlState(SHAPE);
+  return (
+    <DevicePage id={id} copy={{ path: useMembersPath(id, kind) }}>
+      {({ device }) => <Children device={device} />}
+    </DevicePage>
+  );
 }

@@ -6,11 +6,9 @@ import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
-import { nameOf, readObject } from '../../core/server/managed-object.ts';
+import { devicePath, nameOf, readObject } from '../../core/server/managed-object.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { ObjectTree } from '../../parts/object-tree.tsx';
 import { Page } from '../../parts/page.tsx';
 import { With } from '../../parts/states.tsx';
@@ -25,7 +23,7 @@ import {
   queryOf,
   rootGroups,
 } from './group-object.ts';
-import { Members } from './members.tsx';
+import { Members, useMembersPath } from './members.tsx';
 import { words as groupWords } from './text.ts';
 
 export default function Group({ params }: ScreenProps) {
@@ -38,35 +36,33 @@ export default function Group({ params }: ScreenProps) {
   const roots = useLoaded(rootGroups, [round]);
   const reload = useSoon(loaded.reload);
   useLive([`/managedobjects/${id}`], { onMessages: reload, onGap: reload });
-  const changed = (): void => setRound((before) => before + 1);
   const group = loaded.data?.id === id ? loaded.data : undefined;
+  const query =
+    group !== undefined && isDynamic(group) ? (name: string) => memberQuery(queryOf(group), name) : undefined;
+  const members = useMembersPath(id, 'childAssets', query);
+  const changed = (): void => setRound((before) => before + 1);
   return (
     <Page
+      copy={[{ path: devicePath(id) }, { path: members }]}
       title={group === undefined ? words.group : nameOf(group)}
       crumbs={[{ text: words.title, href: href('/groups') }]}
       beside={group && isDynamic(group) && <Badge>{words.kinds.dynamic}</Badge>}
       actions={
-        <>
-          {group && (
-            <>
-              {!isDynamic(group) && (
-                <Button icon={FolderPlus} roles={INVENTORY_CREATE_BELOW} onClick={() => setOpen('create')}>
-                  {words.createBelow}
-                </Button>
-              )}
-              <Button icon={Pencil} keys="e" roles={INVENTORY_ADMIN} onClick={() => setOpen('rename')}>
-                {words.rename}
+        group && (
+          <>
+            {!isDynamic(group) && (
+              <Button icon={FolderPlus} roles={INVENTORY_CREATE_BELOW} onClick={() => setOpen('create')}>
+                {words.createBelow}
               </Button>
-              <Button icon={Trash2} kind="danger" roles={INVENTORY_ADMIN} onClick={() => setOpen('remove')}>
-                {words.remove}
-              </Button>
-            </>
-          )}
-          <CopyAs
-            request={{ path: `/inventory/managedObjects/${encodeURIComponent(id)}/childAssets?pageSize=100` }}
-            user={userWithTenant()}
-          />
-        </>
+            )}
+            <Button icon={Pencil} keys="e" roles={INVENTORY_ADMIN} onClick={() => setOpen('rename')}>
+              {words.rename}
+            </Button>
+            <Button icon={Trash2} kind="danger" roles={INVENTORY_ADMIN} onClick={() => setOpen('remove')}>
+              {words.remove}
+            </Button>
+          </>
+        )
       }
     >
       <div class="split">

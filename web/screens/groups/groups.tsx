@@ -2,7 +2,7 @@
 import { FolderPlus } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
 import { href } from '../../core/route.ts';
-import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
+import { countObjects, listObjects, nameOf, objectsPath, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { Button } from '../../parts/button.tsx';
@@ -23,8 +23,9 @@ export default function Groups() {
   const [{ name, page }, set] = useUrlState(SHAPE);
   const [isCreating, setCreating] = useState(false);
   const filter = `$filter=${ROOT_GROUPS}${name === '' ? '' : ` and name eq ${quoted(`${name}*`)}`}`;
+  const query = { query: `${filter} $orderby=name asc` };
   const list = useList({
-    load: (number, signal) => listObjects({ query: `${filter} $orderby=name asc` }, number, signal),
+    load: (number, signal) => listObjects(query, number, signal),
     count: (signal) => countObjects({ query: filter }, signal),
     keyOf: ({ id }) => id,
     page,
@@ -55,7 +56,7 @@ export default function Groups() {
   );
   const rows = list.data ?? [];
   return (
-    <Page title={words.title} actions={create}>
+    <Page copy={{ path: objectsPath(query, page) }} title={words.title} actions={create}>
       <div class={rows.length > 0 ? 'split' : ''}>
         {rows.length > 0 && <ObjectTree label={words.tree} roots={rows.map(nodeOf)} load={belowGroup} />}
         <div class="grow">

@@ -5,9 +5,9 @@ import type { ComponentChildren } from 'preact';
 import { usePoll } from '../../core/api/poll.ts';
 import { useAction } from '../../core/api/request.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
-import { countChildren, listChildren, removeChildren } from '../../core/server/children.ts';
+import { countChildren, childrenPath, listChildren, removeChildren } from '../../core/server/children.ts';
 import type { ChildKind } from '../../core/server/children.ts';
-import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
+import { countObjects, listObjects, objectsPath, nameOf, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { ConnectionState, connectionOf } from '../../parts/badge.tsx';
@@ -52,20 +52,31 @@ const columnsOf = (words: GroupTexts): Column<ManagedObject>[] => [
   { id: 'type', title: words.type, cell: ({ type }) => type ?? '' },
 ];
 
+const filterOf = (name: string): string => (name === '' ? '' : `$filter=name eq ${quoted(`${name}*`)}`);
+const orderedBy = (filter: string): string => `${filter} $orderby=name asc`.trim();
+
+/** The request of the shown page, for "Copy as". */
+export function useMembersPath(parent: string, kind: ChildKind, query?: MembersProps['query']): string {
+  const [{ name, page }] = useUrlState(SHAPE);
+  return query === undefined
+    ? childrenPath(parent, kind, { query: orderedBy(filterOf(name)), page })
+    : objectsPath({ q: query(name) }, page);
+}
+
 export function Members(props: MembersProps) {
   const { title, parent, kind, query, unlink, unlinked, empty, onChanged } = props;
   const words = groupWords();
   const [{ name, page }, set] = useUrlState(SHAPE);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isAdding, setAdding] = useState(false);
-  const filter = name === '' ? '' : `$filter=name eq ${quoted(`${name}*`)}`;
+  const filter = filterOf(name);
   const found = query?.(name);
   // What is not shown is not removed.
   useEffect(() => setSelected(new Set()), [parent, kind, filter]);
   const list = useList({
     load: (number, signal) =>
       found === undefined
-        ? listChildren(parent, kind, { query: `${filter} $orderby=name asc`.trim(), page: number }, signal)
+        ? listChildren(parent, kind, { query: orderedBy(filter), page: number }, signal)
         : listObjects({ q: found }, number, signal),
     count: (signal) =>
       found === undefined ? countChildren(parent, kind, filter, signal) : countObjects({ q: found }, signal),

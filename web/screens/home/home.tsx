@@ -13,7 +13,7 @@ import { useSoon } from '../../core/live/pace.ts';
 import { keepPreferences } from '../../core/login/keep-preferences.ts';
 import { notifyError } from '../../core/notices.ts';
 import { preferences } from '../../core/preferences.ts';
-import { href } from '../../core/route.ts';
+import { href, queryText } from '../../core/route.ts';
 import { SEVERITIES, countBySeverity } from '../../core/server/alarm.ts';
 import { countObjects } from '../../core/server/managed-object.ts';
 import { numberText } from '../../core/text/language.ts';
@@ -29,6 +29,15 @@ import { words as homeWords } from './text.ts';
 const RECENT = 5;
 const POLL_MS = 10_000;
 const DEVICES = { fragmentType: 'c8y_IsDevice' };
+
+/** Each number and list of the page. */
+const COPY = [
+  '/health/ready',
+  `/inventory/managedObjects/count${queryText(DEVICES)}`,
+  '/alarm/alarms/count?status=ACTIVE',
+  `/alarm/alarms?pageSize=${RECENT}`,
+  `/event/events?pageSize=${RECENT}`,
+].map((path) => ({ path }));
 
 interface Recent {
   readonly id: string;
@@ -190,7 +199,7 @@ export default function Home() {
     reloadEvents();
   });
   return (
-    <Page title={words.title}>
+    <Page copy={COPY} title={words.title}>
       {isShown && (
         <FirstSteps
           isReady={health.data?.ready === true}

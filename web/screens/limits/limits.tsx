@@ -1,7 +1,7 @@
 /** All limits of the server: refusals and errors link here, to the one that they name. */
 import { useMemo } from 'preact/hooks';
 import { useLoaded } from '../../core/api/request.ts';
-import { limitOf, readLimits } from '../../core/server/limits.ts';
+import { LIMITS_PATH, limitOf, readLimits } from '../../core/server/limits.ts';
 import type { Limit, Limits } from '../../core/server/limits.ts';
 import { textParameter, useUrlState } from '../../core/url-state.ts';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
@@ -39,7 +39,7 @@ export default function LimitsScreen() {
     [words],
   );
   return (
-    <Page title={words.title}>
+    <Page copy={{ path: LIMITS_PATH, file: 'limits.md' }} title={words.title}>
       <p class="field-hint section">{words.about}</p>
       <FilterBar onClear={q === '' ? undefined : () => set({ q: '' }, { isStep: true })}>
         <SlowTextField class="field-wide" label={words.filter} value={q} onChange={(value) => set({ q: value })} />

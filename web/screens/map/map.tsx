@@ -13,8 +13,6 @@ import { countObjects } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { textParameter, useUrlState } from '../../core/url-state.ts';
 import { IconButton, Button } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Fault, Loading } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
@@ -63,13 +61,13 @@ export default function MapScreen() {
     set({ at: viewText({ ...view, zoom: Math.min(Math.max(view.zoom + step, 1), 19) }) });
   return (
     <Page
+      copy={{ path: objectsPath(query || '$filter=has(c8y_Position)') }}
       title={words.title}
       actions={
         <>
           <IconButton icon={Plus} label={words.zoomIn} onClick={() => zoom(1)} />
           <IconButton icon={Minus} label={words.zoomOut} onClick={() => zoom(-1)} />
           <Button onClick={() => set({ at: viewText(WORLD) }, { isStep: true })}>{words.world}</Button>
-          <CopyAs request={{ path: objectsPath(query || '$filter=has(c8y_Position)') }} user={userWithTenant()} />
         </>
       }
     >

@@ -1,7 +1,9 @@
 /** Measurements of a device: charts of chosen series, live at the right edge, as a table and as files. */
 import { Download } from 'lucide';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
+import type { RefObject } from 'preact';
 import { useAction, useLoaded, useShown } from '../../core/api/request.ts';
+import { userWithTenant } from '../../core/api/session.ts';
 import { saveFile } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
 import type { ScreenProps } from '../../core/route.ts';
@@ -9,7 +11,7 @@ import { download, exportPath } from '../../core/server/exports.ts';
 import type { ExportFormat } from '../../core/server/exports.ts';
 import { nameOf } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
-import { readSupportedSeries, seriesKey, seriesPath } from '../../core/server/series.ts';
+import { readSupportedSeries, seriesKey, seriesPath, supportedPath } from '../../core/server/series.ts';
 import type { SeriesRef } from '../../core/server/series.ts';
 import { common } from '../../core/text/common.ts';
 import { intervalFor } from '../../core/time/intervals.ts';
@@ -24,8 +26,8 @@ import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
 import { useAlarms } from '../../parts/chart/use-alarms.ts';
 import { useSeries } from '../../parts/chart/use-series.ts';
-import { CopyAs } from '../../parts/copy.tsx';
-import { DevicePage, userWithTenant } from '../../parts/device/page.tsx';
+import type { ViewRequests } from '../../parts/copy.tsx';
+import { DevicePage } from '../../parts/device/page.tsx';
 import { CheckField } from '../../parts/fields.tsx';
 import { FilterBar } from '../../parts/filter-bar.tsx';
 import { Code } from '../../parts/json.tsx';
@@ -49,12 +51,17 @@ const curlOfFirst = (id: string): string =>
   -H 'Content-Type: application/json' \\
   -d '{"source":{"id":"${id}"},"time":"${new Date().toISOString()}","type":"c8y_Water","c8y_Water":{"T":{"value":61.5,"unit":"C"}}}'`;
 
-interface ContentProps {
+interface MeasurementsProps {
   readonly device: ManagedObject;
+  /** Gets the requests of the charts, for "Copy as". */
+  readonly shown: RefObject<ViewRequests>;
+}
+
+interface ContentProps extends MeasurementsProps {
   readonly supported: readonly string[];
 }
 
-function Content({ device, supported }: ContentProps) {
+function Content({ device, supported, shown }: ContentProps) {
   const words = measurementWords();
   const [state, set] = useUrlState(SHAPE);
   const [box, width] = useWidth<HTMLDivElement>(pageWidth);
@@ -87,13 +94,13 @@ function Content({ device, supported }: ContentProps) {
     notify(words.exported);
   });
   const saveShown = (): void => {
-    const shown = refs.flatMap((ref, style) => {
+    const rows = refs.flatMap((ref, style) => {
       const data = view.loaded.data?.points.get(seriesKey(ref));
       return data === undefined ? [] : [{ key: seriesKey(ref), name: ref.series, data, style }];
     });
-    saveFile(`${nameOf(device)}-shown.csv`, new Blob([shownCsv(shown)], { type: 'text/csv' }));
+    saveFile(`${nameOf(device)}-shown.csv`, new Blob([shownCsv(rows)], { type: 'text/csv' }));
   };
-  const request = { ...refs[0], ...view.span.peek(), interval: interval ?? '' };
+  shown.current = refs.map((ref) => ({ path: seriesPath({ ...ref, ...view.span.peek(), interval: interval ?? '' }) }));
   return (
     <>
       <FilterBar>
@@ -119,13 +126,6 @@ function Content({ device, supported }: ContentProps) {
               { text: words.exportNdjson, hint: words.exportHint, onSelect: () => void file.run('ndjson') },
               { text: words.exportParquet, hint: words.exportHint, onSelect: () => void file.run('parquet') },
             ]}
-          />
-          <CopyAs
-            request={{ path: seriesPath(request) }}
-            user={userWithTenant()}
-            absoluteUrl={() =>
-              location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(range))
-            }
           />
         </span>
       </FilterBar>
@@ -159,7 +159,7 @@ function Content({ device, supported }: ContentProps) {
   );
 }
 
-function Measurements({ device }: { readonly device: ManagedObject }) {
+function Measurements({ device, shown }: MeasurementsProps) {
   const words = measurementWords();
   const [{ series: named }] = useUrlState(SHAPE);
   const supported = useLoaded((signal) => readSupportedSeries(device.id, signal), [device.id]);
@@ -177,13 +177,23 @@ function Measurements({ device }: { readonly device: ManagedObject }) {
             <Code text={curlOfFirst(device.id)} label="curl" />
           </Empty>
         ) : (
-          <Content device={device} supported={series} />
+          <Content device={device} supported={series} shown={shown} />
         )
       }
     </With>
   );
 }
 
-export default function DeviceMeasurements({ params }: ScreenProps) {
-  return <DevicePage id={params['id']}>{({ device }) => <Measurements device={device} />}</DevicePage>;
+export default function DeviceMeasurements({ params: { id } }: ScreenProps) {
+  const shown = useRef<ViewRequests>(undefined);
+  const [state] = useUrlState(SHAPE);
+  return (
+    <DevicePage
+      id={id}
+      copy={() => shown.current ?? { path: supportedPath(id) }}
+      absoluteUrl={() => location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(state))}
+    >
+      {({ device }) => <Measurements device={device} shown={shown} />}
+    </DevicePage>
+  );
 }

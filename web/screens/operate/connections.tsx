@@ -2,14 +2,13 @@
 import { getJson } from '../../core/api/json.ts';
 import { usePoll } from '../../core/api/poll.ts';
 import { href, queryText } from '../../core/route.ts';
+import { pagePath } from '../../core/server/collection.ts';
 import { numberText } from '../../core/text/language.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { useState } from 'preact/hooks';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
-import { PAGE_SIZE, useList } from '../../parts/list.ts';
+import { useList } from '../../parts/list.ts';
 import { Page } from '../../parts/page.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -17,6 +16,7 @@ import { words as operateWords } from './text.ts';
 import type { OperateTexts } from './text.ts';
 
 const SHAPE = { text: textParameter(), page: numberParameter(1, { minimum: 1 }) };
+const PATH = '/millrace/connections';
 const EVERY_MS = 5_000;
 
 interface Connection {
@@ -86,14 +86,13 @@ export default function Connections() {
   const filter = text === '' ? {} : { text };
   const list = useList({
     load: async (number, signal) => {
-      const query = queryText({ ...filter, pageSize: PAGE_SIZE, currentPage: number });
-      const answer = await getJson<Connections>(`/millrace/connections${query}`, signal);
+      const answer = await getJson<Connections>(pagePath(PATH, number, filter), signal);
       setSilent(answer.silentNodes);
       return answer.connections;
     },
     count: async (signal) => {
       const query = queryText({ ...filter, pageSize: 1, withTotalElements: 'true' });
-      return (await getJson<Connections>(`/millrace/connections${query}`, signal)).statistics.totalElements;
+      return (await getJson<Connections>(PATH + query, signal)).statistics.totalElements;
     },
     keyOf,
     page,
@@ -102,15 +101,7 @@ export default function Connections() {
   usePoll(EVERY_MS, list.isLoading ? undefined : list.reload);
   const clear = (): void => set({ text: '', page: 1 }, { isStep: true });
   return (
-    <Page
-      title={words.connections}
-      actions={
-        <CopyAs
-          request={{ path: `/millrace/connections${queryText({ ...filter, pageSize: PAGE_SIZE })}` }}
-          user={userWithTenant()}
-        />
-      }
-    >
+    <Page copy={{ path: pagePath(PATH, page, filter) }} title={words.connections}>
       <FilterBar onClear={text === '' ? undefined : clear}>
         <SlowTextField
           class="field-wide"

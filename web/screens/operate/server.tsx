@@ -7,8 +7,6 @@ import { href } from '../../core/route.ts';
 import { limitOf, readLimits } from '../../core/server/limits.ts';
 import { numberText } from '../../core/text/language.ts';
 import { bytesText, durationText } from '../../core/text/units.ts';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Sparkline } from '../../parts/sparkline.tsx';
@@ -229,7 +227,7 @@ export default function ServerScreen() {
   const { data, error, isLoading } = loaded;
   usePoll(SAMPLE_EVERY_MS, isLoading ? undefined : loaded.reload);
   return (
-    <Page title={words.server} actions={<CopyAs request={{ path: '/millrace/status' }} user={userWithTenant()} />}>
+    <Page copy={[{ path: '/millrace/status' }, { path: '/millrace/about' }]} title={words.server}>
       <Facts status={data?.status} />
       {error && data && <p class="note section">{words.notSeen}</p>}
       {error && <Fault error={error} retry={loaded.reload} />}

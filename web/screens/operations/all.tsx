@@ -1,18 +1,16 @@
 /** All operations of the tenant, live. */
 import { Layers } from 'lucide';
 import { useCallback, useMemo } from 'preact/hooks';
-import { href, queryText } from '../../core/route.ts';
+import { href } from '../../core/route.ts';
 import { rangeQuery } from '../../core/time/range.ts';
 import { choiceParameter, numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { LinkButton } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { ExportLink } from '../../parts/export-link.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { Page } from '../../parts/page.tsx';
 import { TimeRangeField } from '../../parts/time-range.tsx';
-import { STATUSES } from './operation.ts';
+import { STATUSES, operationsPath } from './operation.ts';
 import type { OperationFilter } from './operation.ts';
 import { OperationTable } from './table.tsx';
 import { words as operationWords } from './text.ts';
@@ -49,14 +47,11 @@ export default function Operations() {
   const open = useCallback((operation: string) => set({ operation }, { isStep: true }), [set]);
   return (
     <Page
+      copy={{ path: operationsPath(filter, page) }}
       title={words.title}
       actions={
         <>
           <ExportLink kind="operations" source={device} from={from} to={to} />
-          <CopyAs
-            request={{ path: `/devicecontrol/operations${queryText({ ...filter, revert: 'true', pageSize: 100 })}` }}
-            user={userWithTenant()}
-          />
           <LinkButton icon={Layers} href={href('/operations/bulk')}>
             {words.bulks}
           </LinkButton>

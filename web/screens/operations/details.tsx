@@ -9,7 +9,6 @@ import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { JsonView } from '../../parts/json.tsx';
 import { FormFault, With } from '../../parts/states.tsx';
@@ -115,7 +114,7 @@ export function OperationDetails({ id, onClose }: OperationDetailsProps) {
       foot={
         operation && (
           <>
-            <CopyAs request={{ path }} user={userWithTenant()} />
+            <CopyAs requests={{ path }} />
             {isOpen(operation) && (
               <Button
                 kind="danger"

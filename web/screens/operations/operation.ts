@@ -2,6 +2,8 @@
 import { api, got } from '../../core/api/api.ts';
 import { ApiError } from '../../core/api/error.ts';
 import { BY_OBJECT } from '../../core/api/rights.ts';
+import { queryText } from '../../core/route.ts';
+import type { Query } from '../../core/route.ts';
 import { PAGE_SIZE } from '../../core/server/managed-object.ts';
 
 export const STATUSES = ['PENDING', 'EXECUTING', 'SUCCESSFUL', 'FAILED'] as const;
@@ -65,6 +67,10 @@ export interface OperationFilter {
   readonly dateFrom?: string;
   readonly dateTo?: string;
 }
+
+/** The request of a page, the newest first, for "Copy as". */
+export const operationsPath = (filter: OperationFilter, page = 1): string =>
+  `/devicecontrol/operations${queryText({ ...filter, revert: 'true', pageSize: PAGE_SIZE, currentPage: page } as Query)}`;
 
 /** The newest first. @param page from 1. @throws ApiError. */
 export async function listOperations(

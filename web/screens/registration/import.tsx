@@ -143,6 +143,7 @@ export default function Import() {
   const tooLarge = file !== undefined && file.size > BYTES_MAX ? words.tooLarge : undefined;
   return (
     <Page
+      copy={{ method: 'POST', path: PATH, upload: file?.name ?? 'devices.csv' }}
       title={words.import}
       crumbs={[{ text: common().sections.devices, href: href('/devices') }]}
       actions={

@@ -7,12 +7,11 @@ import { sendRaw } from '../../core/api/send.ts';
 import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import { PAGE_SIZE } from '../../core/server/managed-object.ts';
+import { pagePath } from '../../core/server/collection.ts';
 import { common } from '../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../core/url-state.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button, LinkButton } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { TextField, optionalLabel } from '../../parts/fields.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
@@ -165,11 +164,11 @@ export default function DeviceRequests() {
   const columns = useMemo(() => columnsOf(words, setOpen), [words]);
   return (
     <Page
+      copy={{ path: pagePath(PATH, page) }}
       title={words.requests}
       crumbs={[{ text: common().sections.devices, href: href('/devices') }]}
       actions={
         <>
-          <CopyAs request={{ path: `${PATH}?pageSize=100` }} user={userWithTenant()} />
           <LinkButton icon={Upload} href={href('/devices/import')}>
             {words.import}
           </LinkButton>

@@ -6,13 +6,11 @@ import { useAction, useLoaded } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
 import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
-import { collectionAt } from '../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../core/server/collection.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { common } from '../../core/text/common.ts';
 import { offerUndo } from '../../core/api/undo.ts';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { JsonView } from '../../parts/json.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
@@ -134,14 +132,12 @@ export default function Bindings() {
   ];
   return (
     <Page
+      copy={{ path: pagePath(BINDINGS_PATH, page) }}
       title={words.bindings}
       actions={
-        <>
-          <CopyAs request={{ path: BINDINGS_PATH }} user={userWithTenant()} />
-          <Button kind="main" icon={Plus} roles={MODEL_ADMIN} onClick={() => setEdited({ binding: undefined })}>
-            {words.newBinding}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={MODEL_ADMIN} onClick={() => setEdited({ binding: undefined })}>
+          {words.newBinding}
+        </Button>
       }
     >
       <FormFault error={change.error} />

@@ -6,7 +6,6 @@ import { href, queryText } from '../../core/route.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Section } from '../../parts/page.tsx';
 import { With } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
@@ -37,7 +36,7 @@ export function JobResults({ job, run }: { readonly job: string; readonly run: n
     { id: 'outputs', title: words.outputs, cell: ({ outputs }) => outputs },
   ];
   return (
-    <Section title={words.resultsOf(run)} actions={<CopyAs request={{ path: path + query }} user={userWithTenant()} />}>
+    <Section title={words.resultsOf(run)} actions={<CopyAs requests={{ path: path + query }} />}>
       <With loaded={loaded}>
         {(found) => {
           const rows = resultRows(found, job);

@@ -4,14 +4,12 @@ import { changeJson, getJson } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
-import { collectionAt } from '../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../core/server/collection.ts';
 import { usePoll } from '../../core/api/poll.ts';
 import { numberText } from '../../core/text/language.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { useList } from '../../parts/list.ts';
@@ -36,6 +34,8 @@ const SHAPE = {
 const PATH = '/service/scoring/jobs';
 const jobPath = (id: string): string => `/service/scoring/job/${encodeURIComponent(id)}`;
 
+const historyPath = (id: string): string => `${jobPath(id)}/history`;
+
 interface Run {
   readonly jobExecutionNumber: number;
   readonly jobExecutionStartTime: string;
@@ -55,10 +55,7 @@ const AGAIN_MS = 3_000;
 
 function Runs({ job, run: shown, onRun }: RunsProps) {
   const words = scoringWords();
-  const loaded = useLoaded(
-    (signal) => collectionAt<Run>(`${jobPath(job)}/history`, 'jobExecutions').load(1, signal),
-    [job],
-  );
+  const loaded = useLoaded((signal) => collectionAt<Run>(historyPath(job), 'jobExecutions').load(1, signal), [job]);
   const isUnderWay = loaded.data?.some(({ jobExecutionStatus }) => jobExecutionStatus === 'Running') ?? false;
   const isAwaited = isUnderWay || loaded.data?.length === 0;
   usePoll(AGAIN_MS, isAwaited ? loaded.reload : undefined);
@@ -197,14 +194,12 @@ export default function Jobs() {
   ];
   return (
     <Page
+      copy={[pagePath(PATH, page), ...(job === '' ? [] : [pagePath(historyPath(job), 1)])].map((path) => ({ path }))}
       title={words.jobs}
       actions={
-        <>
-          <CopyAs request={{ path: PATH }} user={userWithTenant()} />
-          <Button kind="main" icon={Plus} roles={MODEL_ADMIN} onClick={() => setMade({ copied: undefined })}>
-            {words.newJob}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={MODEL_ADMIN} onClick={() => setMade({ copied: undefined })}>
+          {words.newJob}
+        </Button>
       }
     >
       <FormFault error={runNow.error} />

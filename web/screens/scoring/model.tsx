@@ -11,8 +11,6 @@ import type { ScreenProps } from '../../core/route.ts';
 import { textParameter, useUrlState } from '../../core/url-state.ts';
 import { offerUndo } from '../../core/api/undo.ts';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Form, TextField } from '../../parts/fields.tsx';
 import { Code, JsonView } from '../../parts/json.tsx';
@@ -134,11 +132,11 @@ export default function ModelScreen({ params: { name } }: ScreenProps) {
   const isActive = loaded.data?.isActive ?? false;
   return (
     <Page
+      copy={{ path: modelPath(name) }}
       title={name}
       crumbs={[{ text: words.models, href: href('/scoring') }]}
       actions={
         <>
-          <CopyAs request={{ path: modelPath(name) }} user={userWithTenant()} />
           <Button roles={MODEL_ADMIN} isBusy={change.isRunning} onClick={() => void change.run(!isActive)}>
             {isActive ? words.deactivate : words.activate}
           </Button>

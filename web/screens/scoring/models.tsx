@@ -8,8 +8,6 @@ import { notify } from '../../core/notices.ts';
 import { href, queryText } from '../../core/route.ts';
 import { numberText } from '../../core/text/language.ts';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { FileField } from '../../parts/fields.tsx';
 import { Code } from '../../parts/json.tsx';
@@ -112,14 +110,12 @@ export default function Models() {
   );
   return (
     <Page
+      copy={[{ path: MODELS_PATH }, { path: ONNX_MODELS_PATH }]}
       title={words.models}
       actions={
-        <>
-          <CopyAs request={{ path: MODELS_PATH }} user={userWithTenant()} />
-          <Button kind="main" icon={UploadIcon} roles={MODEL_ADMIN} onClick={() => setUploading(true)}>
-            {words.upload}
-          </Button>
-        </>
+        <Button kind="main" icon={UploadIcon} roles={MODEL_ADMIN} onClick={() => setUploading(true)}>
+          {words.upload}
+        </Button>
       }
     >
       <With loaded={loaded}>

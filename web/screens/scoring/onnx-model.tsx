@@ -9,8 +9,6 @@ import { notify, notifyUndoable } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Form, TextArea } from '../../parts/fields.tsx';
 import { JsonView } from '../../parts/json.tsx';
@@ -114,11 +112,11 @@ export default function OnnxModelScreen({ params: { name } }: ScreenProps) {
   const isActive = loaded.data?.isActive ?? false;
   return (
     <Page
+      copy={{ path: onnxPath(name) }}
       title={name}
       crumbs={[{ text: words.models, href: href('/scoring') }]}
       actions={
         <>
-          <CopyAs request={{ path: onnxPath(name) }} user={userWithTenant()} />
           <Button roles={MODEL_ADMIN} isBusy={change.isRunning} onClick={() => void change.run(!isActive)}>
             {isActive ? words.deactivate : words.activate}
           </Button>

@@ -7,12 +7,10 @@ import { useAction, useLoaded } from '../../core/api/request.ts';
 import { notify } from '../../core/notices.ts';
 import { socketUrl } from '../../core/places.ts';
 import { href } from '../../core/route.ts';
-import { collectionAt } from '../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../core/server/collection.ts';
 import { common } from '../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../core/url-state.ts';
 import { Button } from '../../parts/button.tsx';
-import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm, Dialog, FormDialog } from '../../parts/dialog.tsx';
 import { CheckField, Form, SelectField, TextField } from '../../parts/fields.tsx';
 import { Code } from '../../parts/json.tsx';
@@ -200,14 +198,12 @@ export default function Subscriptions() {
   ];
   return (
     <Page
+      copy={[{ path: pagePath(PATH, page) }, { path: '/millrace/status' }]}
       title={words.title}
       actions={
-        <>
-          <CopyAs request={{ path: PATH }} user={userWithTenant()} />
-          <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setAdding(true)}>
-            {words.add}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setAdding(true)}>
+          {words.add}
+        </Button>
       }
     >
       <p class="section muted">{words.hint}</p>

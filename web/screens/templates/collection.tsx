@@ -9,7 +9,7 @@ import { saveFile } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
-import { readObject } from '../../core/server/managed-object.ts';
+import { devicePath, readObject } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { common } from '../../core/text/common.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -184,6 +184,11 @@ function Editor({ stored, onSaved }: EditorProps) {
   };
   return (
     <Page
+      copy={
+        stored === undefined
+          ? { method: 'POST', path: '/inventory/managedObjects', body: bodyOf(collection) }
+          : { path: devicePath(stored.id) }
+      }
       title={stored === undefined ? words.create : before.name || xid}
       crumbs={[{ text: words.title, href: href('/templates') }]}
       beside={isChanged && <span class="muted">{words.unsaved}</span>}
@@ -287,7 +292,11 @@ function Stored({ id }: { readonly id: string }) {
       <Editor key={loaded.data.lastUpdated} stored={loaded.data} onSaved={(stored) => loaded.patch(() => stored)} />
     );
   return (
-    <Page title={words.collection} crumbs={[{ text: words.title, href: href('/templates') }]}>
+    <Page
+      copy={{ path: devicePath(id) }}
+      title={words.collection}
+      crumbs={[{ text: words.title, href: href('/templates') }]}
+    >
       <With loaded={loaded}>
         {() => (
           <Empty>

@@ -6,7 +6,7 @@ import { changeJson } from '../../core/api/json.ts';
 import { useAction } from '../../core/api/request.ts';
 import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
-import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
+import { countObjects, listObjects, nameOf, objectsPath, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { numberText } from '../../core/text/language.ts';
 import { bytesText } from '../../core/text/units.ts';
@@ -122,8 +122,9 @@ export default function Templates() {
   const [isImporting, setImporting] = useState(false);
   const condition = name === '' ? '' : ` and name eq ${quoted(`${name}*`)}`;
   const filter = `$filter=type eq ${quoted(OBJECT_TYPE)}${condition}`;
+  const query = { query: `${filter} $orderby=name asc` };
   const list = useList({
-    load: (number, signal) => listObjects({ query: `${filter} $orderby=name asc` }, number, signal),
+    load: (number, signal) => listObjects(query, number, signal),
     count: (signal) => countObjects({ query: filter }, signal),
     keyOf: ({ id }) => id,
     page,
@@ -133,6 +134,7 @@ export default function Templates() {
   const clear = (): void => set({ name: '', page: 1 }, { isStep: true });
   return (
     <Page
+      copy={{ path: objectsPath(query, page) }}
       title={words.title}
       actions={
         <>

@@ -158,7 +158,7 @@ export default function TrafficScreen() {
   const columns = useMemo(() => columnsOf(words), [words]);
   const hasFilter = Object.values(filter).some((value) => value !== '');
   return (
-    <Page title={titles().title}>
+    <Page copy={undefined} title={titles().title}>
       <p class="field-hint section">{words.about}</p>
       <FilterBar
         onClear={hasFilter ? () => set({ client: '', device: '', topic: '', kind: '' }, { isStep: true }) : undefined}

@@ -1,13 +1,10 @@
 /** Who did what: the audit log by time, user, type and source. */
-import { queryText } from '../../../core/route.ts';
-import { collectionAt } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../../core/server/collection.ts';
 import { rangeQuery } from '../../../core/time/range.ts';
 import { numberParameter, textParameter, useUrlState } from '../../../core/url-state.ts';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
-import { PAGE_SIZE, useList } from '../../../parts/list.ts';
+import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { TimeRangeField } from '../../../parts/time-range.tsx';
@@ -81,12 +78,7 @@ export default function Audit() {
   const hasFilters = Object.keys(given).length > 0;
   const clear = (): void => set({ user: '', type: '', source: '', page: 1 }, { isStep: true });
   return (
-    <Page
-      title={adminWords().audit}
-      actions={
-        <CopyAs request={{ path: PATH + queryText({ ...query, pageSize: PAGE_SIZE }) }} user={userWithTenant()} />
-      }
-    >
+    <Page copy={{ path: pagePath(PATH, page, query) }} title={adminWords().audit}>
       <FilterBar onClear={hasFilters ? clear : undefined}>
         <TimeRangeField
           value={{ from, to }}

@@ -7,14 +7,13 @@ import { sendRaw } from '../../../core/api/send.ts';
 import { tenant } from '../../../core/api/session.ts';
 import { saveFile } from '../../../core/clipboard.ts';
 import { notify } from '../../../core/notices.ts';
-import { collectionAt } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { now } from '../../../core/time/clock.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
-import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
+import { CopyButton } from '../../../parts/copy.tsx';
 import { Confirm, Dialog, FormDialog } from '../../../parts/dialog.tsx';
 import { CheckField, FileField, Form, TextArea, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { Code } from '../../../parts/json.tsx';
@@ -261,14 +260,12 @@ export default function Certificates() {
   ];
   return (
     <Page
+      copy={{ path: pagePath(listPath(), page) }}
       title={adminWords().certificates}
       actions={
-        <>
-          <CopyAs request={{ path: listPath() }} user={userWithTenant()} />
-          <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setAdding(true)}>
-            {words.addCertificate}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setAdding(true)}>
+          {words.addCertificate}
+        </Button>
       }
     >
       <p class="section muted">{words.certificateHint}</p>

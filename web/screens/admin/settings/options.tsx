@@ -5,13 +5,11 @@ import { ApiError } from '../../../core/api/error.ts';
 import { changeJson, getJson, pathOf } from '../../../core/api/json.ts';
 import { useAction } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
-import { collectionAt } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { FormDialog } from '../../../parts/dialog.tsx';
 import { TextField } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
@@ -159,14 +157,12 @@ export default function Options() {
   ];
   return (
     <Page
+      copy={{ path: pagePath(PATH, page) }}
       title={adminWords().options}
       actions={
-        <>
-          <CopyAs request={{ path: PATH }} user={userWithTenant()} />
-          <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setEdited('new')}>
-            {words.addOption}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setEdited('new')}>
+          {words.addOption}
+        </Button>
       }
     >
       <p class="section muted">{words.optionHint}</p>

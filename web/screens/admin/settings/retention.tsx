@@ -6,13 +6,11 @@ import { changeJson, getJson } from '../../../core/api/json.ts';
 import { usePoll } from '../../../core/api/poll.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
-import { collectionAt, wholeOf } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath, wholeOf } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberText } from '../../../core/text/language.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../../parts/fields.tsx';
 import { Page, Section } from '../../../parts/page.tsx';
@@ -286,10 +284,10 @@ export default function Retention() {
   ];
   return (
     <Page
+      copy={[{ path: pagePath(RULES_PATH, 1) }, { path: pagePath(RUNS_PATH, 1) }]}
       title={adminWords().retention}
       actions={
         <>
-          <CopyAs request={{ path: RULES_PATH }} user={userWithTenant()} />
           <Button kind="danger" roles={ADMIN} onClick={() => setRunAsked(true)}>
             {words.runNow}
           </Button>

@@ -14,8 +14,6 @@ import { bytesText } from '../../../core/text/units.ts';
 import { common } from '../../../core/text/common.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button, LinkButton } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { FileField, Form, TextField } from '../../../parts/fields.tsx';
 import { Page, Section } from '../../../parts/page.tsx';
@@ -286,6 +284,7 @@ export default function ApplicationScreen({ params: { id } }: ScreenProps) {
   };
   return (
     <Page
+      copy={['', '/binaries', '/versions'].map((part) => ({ path: applicationPath(id) + part }))}
       title={application?.name ?? id}
       crumbs={[{ text: adminWords().applications, href: href('/admin/applications') }]}
       actions={
@@ -295,7 +294,6 @@ export default function ApplicationScreen({ params: { id } }: ScreenProps) {
               {words.open}
             </LinkButton>
           )}
-          <CopyAs request={{ path: applicationPath(id) }} user={userWithTenant()} />
           <Button
             icon={Trash2}
             kind="danger"

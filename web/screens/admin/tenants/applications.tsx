@@ -7,12 +7,10 @@ import { useAction } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { serverUrl } from '../../../core/places.ts';
 import { href } from '../../../core/route.ts';
-import { collectionAt } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button, LinkButton } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { FormDialog } from '../../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
@@ -114,14 +112,12 @@ export default function Applications() {
   ];
   return (
     <Page
+      copy={{ path: pagePath(APPLICATIONS_PATH, page) }}
       title={adminWords().applications}
       actions={
-        <>
-          <CopyAs request={{ path: APPLICATIONS_PATH }} user={userWithTenant()} />
-          <Button kind="main" icon={Plus} roles={APPLICATION_ADMIN} onClick={() => setAdding(true)}>
-            {words.addApplication}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={APPLICATION_ADMIN} onClick={() => setAdding(true)}>
+          {words.addApplication}
+        </Button>
       }
     >
       <ListPage

@@ -7,12 +7,11 @@ import { useAction } from '../../../core/api/request.ts';
 import { randomText } from '../../../core/clipboard.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
-import { collectionAt } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, textParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
-import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
+import { CopyButton } from '../../../parts/copy.tsx';
 import { FormDialog } from '../../../parts/dialog.tsx';
 import { TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';
@@ -101,14 +100,12 @@ export default function Tenants() {
   const clear = (): void => set({ company: '', page: 1 }, { isStep: true });
   return (
     <Page
+      copy={{ path: pagePath(TENANTS_PATH, page, query) }}
       title={adminWords().tenants}
       actions={
-        <>
-          <CopyAs request={{ path: TENANTS_PATH }} user={userWithTenant()} />
-          <Button kind="main" icon={Plus} roles={ADD} onClick={() => setAdding(true)}>
-            {words.add}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={ADD} onClick={() => setAdding(true)}>
+          {words.add}
+        </Button>
       }
     >
       <FilterBar onClear={company === '' ? undefined : clear}>

@@ -8,15 +8,13 @@ import { tenant as yours } from '../../../core/api/session.ts';
 import { notify } from '../../../core/notices.ts';
 import { href, queryText } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
-import { collectionAt, unwrapped, wholeOf } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath, unwrapped, wholeOf } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberText } from '../../../core/text/language.ts';
 import { bytesText } from '../../../core/text/units.ts';
 import { dayOf } from '../../../core/time/time.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
 import { Meter } from '../../../parts/meter.tsx';
@@ -254,11 +252,11 @@ export default function TenantScreen({ params: { id } }: ScreenProps) {
   };
   return (
     <Page
+      copy={[{ path: tenantPath(id) }, { path: pagePath(`${tenantPath(id)}/applications`, 1) }]}
       title={id}
       crumbs={[{ text: adminWords().tenants, href: href('/admin/tenants') }]}
       actions={
         <>
-          <CopyAs request={{ path: tenantPath(id) }} user={userWithTenant()} />
           {tenant?.status === 'SUSPENDED' ? (
             <Button roles={UPDATE} isBusy={activate.isRunning} onClick={() => void activate.run()}>
               {words.activate}

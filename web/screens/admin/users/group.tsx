@@ -8,14 +8,12 @@ import type { Loaded } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
-import { collectionAt, unwrapped } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath, unwrapped } from '../../../core/server/collection.ts';
 import { missingRole } from '../../../core/api/rights.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { useList } from '../../../parts/list.ts';
@@ -242,21 +240,19 @@ function Content({ id, loaded }: { readonly id: string; readonly loaded: Loaded<
   };
   return (
     <Page
+      copy={[{ path: groupPath(id) }, { path: pagePath(`${groupPath(id)}/users`, page) }]}
       title={group?.name ?? id}
       crumbs={[{ text: adminWords().groups, href: href('/admin/groups') }]}
       actions={
-        <>
-          <CopyAs request={{ path: groupPath(id) }} user={userWithTenant()} />
-          <Button
-            icon={Trash2}
-            kind="danger"
-            roles={USER_ADMIN}
-            blocked={group?.name === 'admins' ? words.keepsRoles : undefined}
-            onClick={() => setRemoving(true)}
-          >
-            {words.remove}
-          </Button>
-        </>
+        <Button
+          icon={Trash2}
+          kind="danger"
+          roles={USER_ADMIN}
+          blocked={group?.name === 'admins' ? words.keepsRoles : undefined}
+          onClick={() => setRemoving(true)}
+        >
+          {words.remove}
+        </Button>
       }
     >
       <With loaded={loaded}>

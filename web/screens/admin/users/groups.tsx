@@ -6,11 +6,9 @@ import { changeJson } from '../../../core/api/json.ts';
 import { useAction } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
-import { collectionAt } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../../core/server/collection.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { FormDialog } from '../../../parts/dialog.tsx';
 import { TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
@@ -73,14 +71,12 @@ export default function Groups() {
   ];
   return (
     <Page
+      copy={{ path: pagePath(groupsPath(), page) }}
       title={adminWords().groups}
       actions={
-        <>
-          <CopyAs request={{ path: groupsPath() }} user={userWithTenant()} />
-          <Button kind="main" icon={Plus} roles={USER_ADMIN} onClick={() => setAdding(true)}>
-            {words.addGroup}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={USER_ADMIN} onClick={() => setAdding(true)}>
+          {words.addGroup}
+        </Button>
       }
     >
       <ListPage

@@ -4,13 +4,11 @@ import { useState } from 'preact/hooks';
 import { changeJson, getJson } from '../../../core/api/json.ts';
 import { useAction } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
-import { collectionAt } from '../../../core/server/collection.ts';
+import { collectionAt, pagePath } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button, IconButton } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
 import { SelectField, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
@@ -182,14 +180,12 @@ export default function InventoryRoles() {
   };
   return (
     <Page
+      copy={{ path: pagePath(INVENTORY_ROLES_PATH, page) }}
       title={adminWords().inventoryRoles}
       actions={
-        <>
-          <CopyAs request={{ path: INVENTORY_ROLES_PATH }} user={userWithTenant()} />
-          <Button kind="main" icon={Plus} roles={USER_ADMIN} onClick={() => setEdited('new')}>
-            {words.addInventoryRole}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={USER_ADMIN} onClick={() => setEdited('new')}>
+          {words.addInventoryRole}
+        </Button>
       }
     >
       <p class="section muted">{words.inventoryRoleText}</p>

@@ -6,17 +6,16 @@ import { changeJson } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { randomText } from '../../../core/clipboard.ts';
 import { notify } from '../../../core/notices.ts';
-import { href, queryText } from '../../../core/route.ts';
-import { collectionAt } from '../../../core/server/collection.ts';
+import { href } from '../../../core/route.ts';
+import { collectionAt, pagePath } from '../../../core/server/collection.ts';
 import { numberParameter, textParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
-import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
+import { CopyButton } from '../../../parts/copy.tsx';
 import { Dialog, FormDialog } from '../../../parts/dialog.tsx';
 import { CheckField, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
-import { PAGE_SIZE, useList } from '../../../parts/list.ts';
+import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
 import { With } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
@@ -175,17 +174,12 @@ export default function Users() {
   const clear = (): void => set({ name: '', page: 1 }, { isStep: true });
   return (
     <Page
+      copy={{ path: pagePath(usersPath(), page, query) }}
       title={adminWords().users}
       actions={
-        <>
-          <CopyAs
-            request={{ path: usersPath() + queryText({ ...query, pageSize: PAGE_SIZE }) }}
-            user={userWithTenant()}
-          />
-          <Button kind="main" icon={Plus} roles={USER_CREATE} onClick={() => setAdding(true)}>
-            {words.add}
-          </Button>
-        </>
+        <Button kind="main" icon={Plus} roles={USER_CREATE} onClick={() => setAdding(true)}>
+          {words.add}
+        </Button>
       }
     >
       <FilterBar onClear={name === '' ? undefined : clear}>

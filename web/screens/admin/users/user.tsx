@@ -11,8 +11,6 @@ import { href } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../../parts/fields.tsx';
 import { Page, Section } from '../../../parts/page.tsx';
@@ -287,9 +285,9 @@ export default function UserScreen({ params: { name } }: ScreenProps) {
   };
   return (
     <Page
+      copy={[{ path: userPath(name) }, { path: `${userPath(name)}/groups` }]}
       title={name}
       crumbs={[{ text: adminWords().users, href: href('/admin/users') }]}
-      actions={<CopyAs request={{ path: userPath(name) }} user={userWithTenant()} />}
     >
       <With loaded={loaded}>
         {(user) => (

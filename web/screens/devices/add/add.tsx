@@ -210,7 +210,11 @@ export default function AddDevice() {
     setClientId(trialId());
   };
   return (
-    <Page title={words.title} crumbs={[{ text: deviceWords().title, href: href('/devices') }]}>
+    <Page
+      copy={{ method: 'POST', path: '/devicecontrol/bulkNewDeviceRequests', upload: 'devices.csv' }}
+      title={words.title}
+      crumbs={[{ text: deviceWords().title, href: href('/devices') }]}
+    >
       {access === undefined ? (
         <Form onSubmit={() => void make.run()} label={words.title}>
           <p class="prose">{words.intro}</p>

@@ -7,11 +7,12 @@ import { pathOf } from '../../../core/api/json.ts';
 import { usePoll } from '../../../core/api/poll.ts';
 import { sendRaw } from '../../../core/api/send.ts';
 import { changedMeanwhile } from '../../../core/api/error.ts';
+import { pathOf } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
-import { nameOf, readObject, supportedOperations } from '../../../core/server/managed-object.ts';
+import { devicePath, nameOf, readObject, supportedOperations } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { hasTime, offerUndo } from '../../../core/api/undo.ts';
@@ -255,6 +256,10 @@ function Info({ device, onChanged }: DeviceContent) {
   );
 }
 
-export default function DeviceInfo({ params }: ScreenProps) {
-  return <DevicePage id={params['id']}>{(content) => <Info {...content} />}</DevicePage>;
+export default function DeviceInfo({ params: { id } }: ScreenProps) {
+  return (
+    <DevicePage id={id} copy={[{ path: devicePath(id) }, { path: pathOf`/identity/globalIds/${id}/externalIds` }]}>
+      {(content) => <Info {...content} />}
+    </DevicePage>
+  );
 }

@@ -3,6 +3,7 @@ import { Pencil } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useLoaded } from '../../../core/api/request.ts';
 import type { ScreenProps } from '../../../core/route.ts';
+import { devicePath } from '../../../core/server/managed-object.ts';
 import { Button } from '../../../parts/button.tsx';
 import { DevicePage } from '../../../parts/device/page.tsx';
 import type { DeviceContent } from '../../../parts/device/page.tsx';
@@ -39,6 +40,10 @@ function Raw({ device, onChanged }: DeviceContent) {
   );
 }
 
-export default function DeviceRaw({ params }: ScreenProps) {
-  return <DevicePage id={params['id']}>{(content) => <Raw {...content} />}</DevicePage>;
+export default function DeviceRaw({ params: { id } }: ScreenProps) {
+  return (
+    <DevicePage id={id} copy={{ path: devicePath(id) }}>
+      {(content) => <Raw {...content} />}
+    </DevicePage>
+  );
 }

@@ -4,7 +4,7 @@ import { queryText } from '../../../core/route.ts';
 import { PAGE_SIZE } from '../../../core/server/managed-object.ts';
 import type { BulkTexts } from './text.ts';
 
-const PATH = '/devicecontrol/bulkoperations';
+export const BULK_PATH = '/devicecontrol/bulkoperations';
 export const BULK_ADMIN = ['ROLE_BULK_OPERATION_ADMIN'];
 export const BULK_READ = ['ROLE_BULK_OPERATION_READ', 'ROLE_BULK_OPERATION_ADMIN'];
 
@@ -31,10 +31,13 @@ export const isRunning = ({ generalStatus }: Bulk): boolean =>
 
 export const openOf = ({ progress }: Bulk): number => progress.pending + progress.executing;
 
+/** The request of a page, for "Copy as" too. */
+export const bulksPath = (page: number, withDeleted: boolean): string =>
+  BULK_PATH + queryText({ pageSize: PAGE_SIZE, currentPage: page, withDeleted: withDeleted ? 'true' : undefined });
+
 /** @param page from 1. @throws ApiError. */
 export async function listBulks(page: number, withDeleted: boolean, signal: AbortSignal): Promise<readonly Bulk[]> {
-  const query = { pageSize: PAGE_SIZE, currentPage: page, ...(withDeleted ? { withDeleted: 'true' } : {}) };
-  const answer = (await (await sendRaw(`${PATH}${queryText(query)}`, { signal })).json()) as {
+  const answer = (await (await sendRaw(bulksPath(page, withDeleted), { signal })).json()) as {
     bulkOperations: readonly Bulk[];
   };
   return answer.bulkOperations;
@@ -42,14 +45,14 @@ export async function listBulks(page: number, withDeleted: boolean, signal: Abor
 
 /** @throws ApiError: 404. */
 export const readBulk = async (id: string, signal: AbortSignal): Promise<Bulk> =>
-  (await (await sendRaw(`${PATH}/${encodeURIComponent(id)}`, { signal })).json()) as Bulk;
+  (await (await sendRaw(`${BULK_PATH}/${encodeURIComponent(id)}`, { signal })).json()) as Bulk;
 
 /** @throws ApiError: 422 for an unknown group, or a ramp below the least one. */
 export async function createBulk(body: Readonly<Record<string, unknown>>): Promise<void> {
   const headers = { 'Content-Type': 'application/json' };
-  await sendRaw(PATH, { method: 'POST', headers, body: JSON.stringify(body) });
+  await sendRaw(BULK_PATH, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 export async function cancelBulk(id: string): Promise<void> {
-  await sendRaw(`${PATH}/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  await sendRaw(`${BULK_PATH}/${encodeURIComponent(id)}`, { method: 'DELETE' });
 }

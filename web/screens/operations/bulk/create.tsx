@@ -17,7 +17,7 @@ import { FormFault, With } from '../../../parts/states.tsx';
 import { zoneText } from '../../../parts/time.tsx';
 import { EXAMPLES, operationFault } from '../json.ts';
 import { words as operationWords } from '../text.ts';
-import { BULK_ADMIN, createBulk, readBulk } from './bulk.ts';
+import { BULK_ADMIN, BULK_PATH, createBulk, readBulk } from './bulk.ts';
 import { words as bulkWords } from './text.ts';
 
 const SHAPE = { group: textParameter(), failed: textParameter() };
@@ -56,19 +56,24 @@ export default function NewBulkOperation() {
   const rampFault = seconds > 0 ? undefined : words.badRamp;
   const fault = operationFault(text, operationWords());
   const blocked = (failed === '' && group === '' ? words.noGroup : undefined) ?? fault ?? timeFault ?? rampFault;
+  const bodyOf = (): Record<string, unknown> => ({
+    ...(failed === '' ? { groupId: group } : { failedParentId: failed }),
+    startDate: new Date(when === 'now' ? Date.now() + SOON_MS : (atMs ?? Date.now())).toISOString(),
+    creationRamp: seconds,
+    operationPrototype: JSON.parse(text),
+    ...(note === '' ? {} : { note }),
+  });
   const create = useAction(async () => {
-    await createBulk({
-      ...(failed === '' ? { groupId: group } : { failedParentId: failed }),
-      startDate: new Date(when === 'now' ? Date.now() + SOON_MS : (atMs ?? 0)).toISOString(),
-      creationRamp: seconds,
-      operationPrototype: JSON.parse(text),
-      ...(note === '' ? {} : { note }),
-    });
+    await createBulk(bodyOf());
     notify(words.made);
     route(href('/operations/bulk'));
   });
   return (
-    <Page title={words.create} crumbs={[{ text: words.title, href: href('/operations/bulk') }]}>
+    <Page
+      copy={{ method: 'POST', path: BULK_PATH, body: fault === undefined ? bodyOf() : { groupId: group } }}
+      title={words.create}
+      crumbs={[{ text: words.title, href: href('/operations/bulk') }]}
+    >
       <Form onSubmit={() => blocked === undefined && void create.run()}>
         {failed === '' ? (
           <>

@@ -9,8 +9,6 @@ import { href } from '../../../core/route.ts';
 import { flagParameter, numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button, LinkButton } from '../../../parts/button.tsx';
-import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { CheckField } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
@@ -20,7 +18,7 @@ import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { commandOf } from '../operation.ts';
 import { words as operationWords } from '../text.ts';
-import { BULK_ADMIN, cancelBulk, isRunning, listBulks, openOf } from './bulk.ts';
+import { BULK_ADMIN, bulksPath, cancelBulk, isRunning, listBulks, openOf } from './bulk.ts';
 import type { Bulk } from './bulk.ts';
 import { words as bulkWords } from './text.ts';
 import type { BulkTexts } from './text.ts';
@@ -116,15 +114,13 @@ export default function BulkOperations() {
   const columns = useMemo(() => columnsOf(words, setCancelling), [words]);
   return (
     <Page
+      copy={{ path: bulksPath(page, cancelled) }}
       title={words.title}
       crumbs={[{ text: operationWords().title, href: href('/operations') }]}
       actions={
-        <>
-          <CopyAs request={{ path: '/devicecontrol/bulkoperations?pageSize=100' }} user={userWithTenant()} />
-          <LinkButton kind="main" icon={Layers} href={href('/operations/bulk/new')}>
-            {words.create}
-          </LinkButton>
-        </>
+        <LinkButton kind="main" icon={Layers} href={href('/operations/bulk/new')}>
+          {words.create}
+        </LinkButton>
       }
     >
       <div class="filters">

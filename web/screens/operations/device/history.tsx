@@ -5,12 +5,12 @@ import { Section } from '../../../parts/page.tsx';
 import { OperationTable } from '../table.tsx';
 import { words as operationWords } from '../text.ts';
 
-const SHAPE = { page: numberParameter(1, { minimum: 1 }), operation: textParameter() };
+export const HISTORY_SHAPE = { page: numberParameter(1, { minimum: 1 }), operation: textParameter() };
 
 /** @param fragment of the operations; all without it. */
 export function History({ deviceId, fragment }: { readonly deviceId: string; readonly fragment?: string }) {
   const words = operationWords();
-  const [{ page, operation }, set] = useUrlState(SHAPE);
+  const [{ page, operation }, set] = useUrlState(HISTORY_SHAPE);
   const open = useCallback((id: string) => set({ operation: id }, { isStep: true }), [set]);
   return (
     <Section title={words.history}>

@@ -4,15 +4,16 @@ import { useState } from 'preact/hooks';
 import type { ScreenProps } from '../../../core/route.ts';
 import { nameOf, supportedOperations } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
+import { useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
 import { DevicePage } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { Code } from '../../../parts/json.tsx';
 import { AnyOperation } from '../any-operation.tsx';
-import { CONTROL, createOperation } from '../operation.ts';
+import { CONTROL, createOperation, operationsPath } from '../operation.ts';
 import { words as operationWords } from '../text.ts';
 import { CAPABILITIES, isCapable, supportRow } from './capability.ts';
-import { History } from './history.tsx';
+import { HISTORY_SHAPE, History } from './history.tsx';
 import { notifySent } from './send.ts';
 import { OfflineNote } from './tab-page.tsx';
 
@@ -81,6 +82,11 @@ function Content({ device }: { readonly device: ManagedObject }) {
   );
 }
 
-export default function DeviceOperations({ params }: ScreenProps) {
-  return <DevicePage id={params['id']}>{({ device }) => <Content device={device} />}</DevicePage>;
+export default function DeviceOperations({ params: { id } }: ScreenProps) {
+  const [{ page }] = useUrlState(HISTORY_SHAPE);
+  return (
+    <DevicePage id={id} copy={{ path: operationsPath({ deviceId: id }, page) }}>
+      {({ device }) => <Content device={device} />}
+    </DevicePage>
+  );
 }

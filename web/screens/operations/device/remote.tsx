@@ -269,7 +269,7 @@ function Remote({ device }: { readonly device: ManagedObject }) {
 
 export default function DeviceRemoteAccess({ params }: ScreenProps) {
   return (
-    <TabPage id={params['id']} capability="remote">
+    <TabPage id={params['id']} capability="remote" copy={{ path: pathOf(params['id']) }}>
       {({ device }) => <Remote device={device} />}
     </TabPage>
   );
