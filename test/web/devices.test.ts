@@ -3,7 +3,14 @@ import t from 'tap';
 import { workOnMany } from '../../web/core/api/many.ts';
 import { preferencesOf } from '../../web/core/preferences.ts';
 import { openAlarms } from '../../web/parts/badge.tsx';
-import { USUAL_COLUMNS, chosenColumns, isPath, pathsOf, valueText } from '../../web/screens/devices/columns.tsx';
+import {
+  USUAL_COLUMNS,
+  chosenColumns,
+  fileValue,
+  isPath,
+  pathsOf,
+  valueText,
+} from '../../web/screens/devices/columns.tsx';
 import {
   changeBody,
   editableText,
@@ -13,7 +20,9 @@ import {
   rebased,
 } from '../../web/screens/devices/device/raw-change.ts';
 import { deviceQuery, inOwnText } from '../../web/screens/devices/list.tsx';
-import { deviceFile } from '../../web/screens/devices/list-file.tsx';
+import { rowsFile } from '../../web/parts/table.tsx';
+import type { ManagedObject } from '../../web/core/server/managed-object.ts';
+import type { Column } from '../../web/parts/table.tsx';
 import { searchDevices } from '../../web/screens/search/palette.tsx';
 import { untilTurn } from '../helpers/until.ts';
 
@@ -52,21 +61,29 @@ t.test('columns come from the address, else from the person, and any path is one
   ]);
 });
 
-t.test('the file of the list has each device once, and ends at its bound', async (t) => {
+t.test('the file of a list has each row once, and ends at its bound', async (t) => {
   const pages = [
-    { managedObjects: [PUMP, { id: '8', name: '=1+1' }], next: 'page 2' },
-    { managedObjects: [{ id: '8' }, { id: '9', name: 'Last', c8y_Hardware: { model: -5 } }] },
+    [PUMP, { id: '8', name: '=1+1' }],
+    [{ id: '8' }, { id: '9', name: 'Last', c8y_Hardware: { model: -5 } }],
   ];
-  const columns = ['name', 'c8y_Hardware.model'].map((path) => ({ path, title: path }));
+  const [name, model] = ['name', 'c8y_Hardware.model'].map((path) => ({
+    id: path,
+    title: path,
+    cell: () => 'not of files',
+    text: (device: ManagedObject) => fileValue(device, path),
+  }));
+  const cell = () => 'a button';
+  const columns: Column<ManagedObject>[] = [name, model, { id: 'actions', title: 'More', cell }];
   const counts: number[] = [];
-  const load = (page: number) => Promise.resolve(pages[page - 1]);
-  const file = await deviceFile(load, columns, (count) => counts.push(count));
+  const load = (page: number) => Promise.resolve(pages[page - 1] ?? []);
+  const keyOf = ({ id }: ManagedObject) => id;
+  const file = await rowsFile(load, columns, keyOf, (count) => counts.push(count));
   t.same(file, {
     lines: ['name,c8y_Hardware.model\r\n', 'Pump,"P,1"\r\n', "'=1+1,\r\n", 'Last,-5\r\n'],
     isCut: false,
   });
   t.same(counts, [2, 3]);
-  const cut = await deviceFile(load, columns, () => undefined, 2);
+  const cut = await rowsFile(load, columns, keyOf, () => undefined, 2);
   t.same([cut.lines.length, cut.isCut], [3, true]);
 });
 

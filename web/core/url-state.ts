@@ -74,6 +74,10 @@ export function writeState<S extends Shape>(shape: S, search: string, changes: P
   return text === '' ? '' : `?${text}`;
 }
 
+/** The address of the view with the changes. */
+export const urlWith = <S extends Shape>(shape: S, changes: Partial<StateOf<S>>): string =>
+  location.origin + location.pathname + writeState(shape, location.search, changes);
+
 export type SetState<S extends Shape> = (changes: Partial<StateOf<S>>, options?: { readonly isStep?: boolean }) => void;
 
 /**

@@ -8,7 +8,7 @@ import { Button } from './button.tsx';
 import { PAGE_SIZE } from './list.ts';
 import type { List } from './list.ts';
 import { Empty, Fault, Loading } from './states.tsx';
-import { Table } from './table.tsx';
+import { ListFile, Table } from './table.tsx';
 import type { Column, Selection, Sort } from './table.tsx';
 
 export interface ListPageProps<Row> {
@@ -26,6 +26,10 @@ export interface ListPageProps<Row> {
   /** A filter is set: an empty list says so, and offers to clear it. */
   readonly hasFilters?: boolean;
   readonly onClearFilters?: () => void;
+  /** False where the screen has a link to the server's own export. */
+  readonly hasFile?: boolean;
+  /** The way to all rows where the file has not all. */
+  readonly whole?: ComponentChildren;
   /** What an empty list says: what would be here, and how to get it. */
   readonly empty?: ComponentChildren;
 }
@@ -42,7 +46,22 @@ const toggleRow = (): void =>
   document.activeElement?.closest('tr[data-key]')?.querySelector<HTMLElement>('input[type=checkbox]')?.click();
 
 export function ListPage<Row>(props: ListPageProps<Row>) {
-  const { label, list, columns, keyOf, page, onPage, sort, onSort, selection, bulk, hasFilters, empty } = props;
+  const {
+    label,
+    list,
+    columns,
+    keyOf,
+    page,
+    onPage,
+    sort,
+    onSort,
+    selection,
+    bulk,
+    hasFilters,
+    empty,
+    hasFile = true,
+    whole,
+  } = props;
   const words = common();
   useShortcuts(
     useMemo(
@@ -93,6 +112,7 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
               columns={columns}
               rows={rows}
               keyOf={keyOf}
+              hasFile={false}
               sort={sort}
               {...(onSort ? { onSort } : {})}
               // Rows that leave are not chosen.
@@ -106,6 +126,7 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
               {list.isOld ? words.loading : rows.length > 0 && words.rows(first, first + rows.length - 1)}{' '}
               {list.total === undefined ? list.isCounting && words.counting : words.ofTotal(list.total)}
             </span>
+            {hasFile && <ListFile label={label} load={list.load} columns={columns} keyOf={keyOf} whole={whole} />}
             {(page > 1 || rows.length === PAGE_SIZE) && (
               <span class="table-foot-end">
                 <Button {...(page > 1 ? { onClick: () => onPage(page - 1) } : { blocked: words.page(1) })}>

@@ -2,10 +2,12 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLoaded, useShown } from '../core/api/request.ts';
 import type { Loaded } from '../core/api/request.ts';
+import type { LoadRows } from './table.tsx';
 
 export const PAGE_SIZE = 100;
 
 export interface List<Row> extends Loaded<readonly Row[]> {
+  readonly load: LoadRows<Row>;
   /** undefined while it is counted, and where the server does not count. */
   readonly total: number | undefined;
   readonly isCounting: boolean;
@@ -29,8 +31,8 @@ export interface List<Row> extends Loaded<readonly Row[]> {
 export const LOOK_MS = 5_000;
 
 export interface ListOptions<Row> {
-  /** One page; `page` begins at 1. */
-  readonly load: (page: number, signal: AbortSignal) => Promise<readonly Row[]>;
+  /** One page; `page` begins at 1. A file asks for larger pages, which it may get. */
+  readonly load: LoadRows<Row>;
   /** Asked for after the rows, so that they do not wait for it. */
   readonly count?: (signal: AbortSignal) => Promise<number | undefined>;
   readonly keyOf: (row: Row) => string;
@@ -104,6 +106,7 @@ export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<R
   const shown = new Set((rows.data ?? []).map(keyOf));
   return {
     ...rows,
+    load,
     reload,
     total: counted.isOld ? undefined : counted.data,
     isCounting: count !== undefined && (counted.isLoading || counted.isOld),

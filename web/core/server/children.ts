@@ -20,11 +20,16 @@ export interface ChildPage {
   readonly query?: string;
   /** From 1. */
   readonly page?: number;
+  readonly size?: number;
 }
 
 /** The request of a page of children, for "Copy as" too. */
-export const childrenPath = (parent: string, kind: ChildKind, { query = '', page = 1 }: ChildPage): string =>
-  pathOf(parent, kind) + queryText({ query: query === '' ? undefined : query, pageSize: PAGE_SIZE, currentPage: page });
+export const childrenPath = (
+  parent: string,
+  kind: ChildKind,
+  { query = '', page = 1, size = PAGE_SIZE }: ChildPage,
+): string =>
+  pathOf(parent, kind) + queryText({ query: query === '' ? undefined : query, pageSize: size, currentPage: page });
 
 /** @throws ApiError. */
 export async function listChildren(

@@ -9,20 +9,20 @@ interface Page {
 }
 
 export interface Collection<Row> {
-  readonly load: (page: number, signal?: AbortSignal) => Promise<readonly Row[]>;
+  readonly load: (page: number, signal?: AbortSignal, pageSize?: number) => Promise<readonly Row[]>;
   /** undefined where the server does not count. */
   readonly count: (signal?: AbortSignal) => Promise<number | undefined>;
 }
 
 /** The request of a page, for "Copy as" too. */
-export const pagePath = (path: string, page: number, query: Query = {}): string =>
-  path + queryText({ ...query, pageSize: PAGE_SIZE, currentPage: page });
+export const pagePath = (path: string, page: number, query: Query = {}, pageSize = PAGE_SIZE): string =>
+  path + queryText({ ...query, pageSize, currentPage: page });
 
 /** How a list reads the collection. @param member of the answer that has the rows. */
 export function collectionAt<Row>(path: string, member: string, query: Query = {}): Collection<Row> {
   return {
-    load: async (page, signal) =>
-      (await getJson<Readonly<Record<string, Row[]>>>(pagePath(path, page, query), signal))[member],
+    load: async (page, signal, pageSize) =>
+      (await getJson<Readonly<Record<string, Row[]>>>(pagePath(path, page, query, pageSize), signal))[member],
     count: async (signal) =>
       (await getJson<Page>(path + queryText({ ...query, pageSize: 1, withTotalElements: 'true' }), signal)).statistics
         ?.totalElements ?? undefined,

@@ -66,7 +66,13 @@ export function ChartTable({ label, series, span, isSingle }: ChartTableProps) {
   if (rows.length === 0) return <Empty title={words.noValues} />;
   return (
     <>
-      <Table label={words.tableOf(label)} columns={columns} rows={shown} keyOf={({ ms }) => String(ms)} />
+      <Table
+        hasFile={false}
+        label={words.tableOf(label)}
+        columns={columns}
+        rows={shown}
+        keyOf={({ ms }) => String(ms)}
+      />
       <div class="table-foot">
         <span role="status">
           {common().rows(first + 1, first + shown.length)} {common().ofTotal(rows.length)}

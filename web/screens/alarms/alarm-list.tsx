@@ -19,7 +19,7 @@ import type { Alarm, AlarmFilter, AlarmStatus } from '../../core/server/alarm.ts
 import { common } from '../../core/text/common.ts';
 import { numberText } from '../../core/text/language.ts';
 import { absoluteRange, rangeQuery } from '../../core/time/range.ts';
-import { listParameter, numberParameter, textParameter, useUrlState, writeState } from '../../core/url-state.ts';
+import { listParameter, numberParameter, textParameter, urlWith, useUrlState } from '../../core/url-state.ts';
 import type { StateOf } from '../../core/url-state.ts';
 import { SeverityBadge, SeverityShape } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -178,7 +178,7 @@ export function useAlarmCopy(source?: string): ViewCopy {
   const [state] = useUrlState(SHAPE);
   return {
     copy: { path: alarmsPath(filterOf(state, source), state.page) },
-    absoluteUrl: () => location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(state)),
+    absoluteUrl: () => urlWith(SHAPE, absoluteRange(state)),
   };
 }
 
@@ -304,6 +304,7 @@ export function AlarmList({ source }: { readonly source?: string }) {
       </FilterBar>
       <FormFault error={change.error} />
       <ListPage
+        hasFile={false}
         label={words.title}
         list={list}
         columns={columns}

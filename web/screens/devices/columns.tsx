@@ -84,6 +84,7 @@ const ofPath = (path: string, title: string): Column<ManagedObject> => ({
   title,
   isSortable: true,
   cell: (device) => valueText(device, path),
+  text: (device) => fileValue(device, path),
 });
 
 /** The titles of the columns that have one; of others it is the path. */

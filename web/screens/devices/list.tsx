@@ -25,7 +25,6 @@ import { sortOf, sortText } from '../../parts/table.tsx';
 import { ColumnChoice } from './column-choice.tsx';
 import { chosenColumns, columnsOf, isPath, valueText } from './columns.tsx';
 import { ListActions } from './list-actions.tsx';
-import { ListFile } from './list-file.tsx';
 import { words as deviceWords } from './text.ts';
 
 const AVAILABILITIES = ['AVAILABLE', 'UNAVAILABLE', 'MAINTENANCE'] as const;
@@ -68,6 +67,9 @@ export function deviceQuery({ name, type, q, status, group, sort }: Omit<State, 
     order === undefined || !isPath(order.id) ? '' : ` $orderby=${order.id} ${order.isDescending ? 'desc' : 'asc'}`;
   return `$filter=${parts.length === 0 ? 'has(c8y_IsDevice)' : parts.join(' and ')}${orderBy}`;
 }
+
+/** The query as other lists take it, which do not find devices alone. */
+const ofDevices = (query: string): string => query.replace(/^\$filter=/, '$filter=has(c8y_IsDevice) and ');
 
 const LONG_AGO = '1970-01-01T00:00:00.000Z';
 
@@ -124,7 +126,7 @@ export default function Devices() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isChoosing, setChoosing] = useState(false);
   const list = useList({
-    load: (number, signal) => listObjects({ q: query }, number, signal),
+    load: (number, signal, size) => listObjects({ q: query }, number, signal, size),
     count: (signal) => countObjects({ q: filter }, signal),
     keyOf: ({ id }) => id,
     page,
@@ -180,7 +182,6 @@ export default function Devices() {
           <Button icon={Columns3} onClick={() => setChoosing(true)}>
             {common().columns}
           </Button>
-          <ListFile query={query} columns={chosen} />
           <LinkButton kind="main" icon={Plus} href={href('/devices/new')}>
             {words.add}
           </LinkButton>
@@ -238,6 +239,9 @@ export default function Devices() {
         }
         hasFilters={hasFilters}
         onClearFilters={clear}
+        whole={
+          <a href={href('/data/export', undefined, { kind: 'objects', q: ofDevices(query) })}>{words.exportAll}</a>
+        }
         empty={
           <>
             <p>{words.emptyText}</p>

@@ -31,9 +31,6 @@ const de: DeviceTexts = {
   columnsFull: (max) => `Eine Liste hat höchstens ${numberText(max)} Spalten`,
   columnsNone: 'Lassen Sie mindestens eine Spalte stehen',
   columnsUsual: 'Übliche Spalten',
-  exportCsv: 'Als CSV exportieren',
-  exportRead: (count) => `${devices(count)} gelesen`,
-  exportCut: (max) => `Die Datei hat die ersten ${numberText(max)} Geräte.`,
   exportAll: 'Alle exportieren',
   selectedTooMany: (max) => `Wählen Sie höchstens ${numberText(max)} Geräte aus`,
   someFailed: (failed, done, first) =>

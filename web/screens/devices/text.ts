@@ -30,9 +30,6 @@ const en = {
   columnsFull: (max: number) => `A list has at most ${numberText(max)} columns`,
   columnsNone: 'Leave at least one column',
   columnsUsual: 'Usual columns',
-  exportCsv: 'Export as CSV',
-  exportRead: (count: number) => `${devices(count)} read`,
-  exportCut: (max: number) => `The file has the first ${numberText(max)} devices.`,
   exportAll: 'Export all',
   selectedTooMany: (max: number) => `Select at most ${numberText(max)} devices`,
   someFailed: (failed: number, done: number, first: string) =>

@@ -5,7 +5,7 @@ import { changeOf, useLive } from '../../core/live/live.ts';
 import { countEvents, eventsPath, listEvents } from '../../core/server/event.ts';
 import type { DeviceEvent, EventFilter } from '../../core/server/event.ts';
 import { absoluteRange, rangeQuery } from '../../core/time/range.ts';
-import { choiceParameter, numberParameter, textParameter, useUrlState, writeState } from '../../core/url-state.ts';
+import { choiceParameter, numberParameter, textParameter, urlWith, useUrlState } from '../../core/url-state.ts';
 import type { StateOf } from '../../core/url-state.ts';
 import { ExportLink } from '../../parts/export-link.tsx';
 import { SelectField } from '../../parts/fields.tsx';
@@ -62,6 +62,7 @@ function Past({ filter, hasSource, page, onPage, hasFilters, onClear }: PastProp
   const columns = useMemo(() => eventColumns(words, hasSource), [words, hasSource]);
   return (
     <ListPage
+      hasFile={false}
       label={words.title}
       list={list}
       columns={columns}
@@ -88,7 +89,7 @@ export function useEventCopy(source?: string): ViewCopy {
   const [state] = useUrlState(SHAPE);
   return {
     copy: { path: eventsPath(filterOf(state, source), state.page) },
-    absoluteUrl: () => location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(state)),
+    absoluteUrl: () => urlWith(SHAPE, absoluteRange(state)),
   };
 }
 

@@ -75,7 +75,7 @@ export function EventStream({ filter, hasSource }: { readonly filter: EventFilte
           <p>{words.waiting}</p>
         </Empty>
       ) : (
-        <Table label={words.stream} columns={columns} rows={shown} keyOf={({ id }) => id} />
+        <Table hasFile={false} label={words.stream} columns={columns} rows={shown} keyOf={({ id }) => id} />
       )}
     </>
   );

@@ -7,8 +7,8 @@ import { notify } from '../../core/notices.ts';
 import { EXPORT_FORMATS, EXPORT_PATHS, download, exportPath } from '../../core/server/exports.ts';
 import type { ExportKind } from '../../core/server/exports.ts';
 import { nameOf, readObject } from '../../core/server/managed-object.ts';
-import { rangeQuery } from '../../core/time/range.ts';
-import { choiceParameter, textParameter, useUrlState } from '../../core/url-state.ts';
+import { absoluteRange, rangeQuery } from '../../core/time/range.ts';
+import { choiceParameter, textParameter, urlWith, useUrlState } from '../../core/url-state.ts';
 import { Button } from '../../parts/button.tsx';
 import { curlOf } from '../../parts/copy.tsx';
 import { DeviceSearch } from '../../parts/device/search.tsx';
@@ -50,7 +50,7 @@ export default function Export() {
   });
   const choose = (id: string): void => set({ source: id }, { isStep: true });
   return (
-    <Page copy={copy} title={words.title}>
+    <Page copy={copy} absoluteUrl={() => urlWith(SHAPE, absoluteRange({ from, to }))} title={words.title}>
       <Section title={words.title}>
         <p class="muted">{words.intro}</p>
         <div class="form">

@@ -105,6 +105,7 @@ export function AddMembers({ parent, kind, onDone, onClose }: AddMembersProps) {
             <p class="muted">{words.noneFound}</p>
           ) : (
             <Table
+              hasFile={false}
               label={words.addTitle}
               rows={rows}
               keyOf={({ id }) => id}

@@ -25,7 +25,7 @@ export default function Groups() {
   const filter = `$filter=${ROOT_GROUPS}${name === '' ? '' : ` and name eq ${quoted(`${name}*`)}`}`;
   const query = { query: `${filter} $orderby=name asc` };
   const list = useList({
-    load: (number, signal) => listObjects(query, number, signal),
+    load: (number, signal, size) => listObjects(query, number, signal, size),
     count: (signal) => countObjects({ query: filter }, signal),
     keyOf: ({ id }) => id,
     page,

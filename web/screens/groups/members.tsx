@@ -74,10 +74,10 @@ export function Members(props: MembersProps) {
   // What is not shown is not removed.
   useEffect(() => setSelected(new Set()), [parent, kind, filter]);
   const list = useList({
-    load: (number, signal) =>
+    load: (number, signal, size) =>
       found === undefined
-        ? listChildren(parent, kind, { query: orderedBy(filter), page: number }, signal)
-        : listObjects({ q: found }, number, signal),
+        ? listChildren(parent, kind, { query: orderedBy(filter), page: number, size }, signal)
+        : listObjects({ q: found }, number, signal, size),
     count: (signal) =>
       found === undefined ? countChildren(parent, kind, filter, signal) : countObjects({ q: found }, signal),
     keyOf: ({ id }) => id,

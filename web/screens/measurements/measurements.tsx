@@ -16,7 +16,7 @@ import type { SeriesRef } from '../../core/server/series.ts';
 import { common } from '../../core/text/common.ts';
 import { intervalFor } from '../../core/time/intervals.ts';
 import { absoluteRange, rangeQuery, resolveTime } from '../../core/time/range.ts';
-import { flagParameter, listParameter, textParameter, useUrlState, writeState } from '../../core/url-state.ts';
+import { flagParameter, listParameter, textParameter, urlWith, useUrlState } from '../../core/url-state.ts';
 import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { Charts } from '../../parts/chart/charts.tsx';
@@ -191,7 +191,7 @@ export default function DeviceMeasurements({ params: { id } }: ScreenProps) {
     <DevicePage
       id={id}
       copy={() => shown.current ?? { path: supportedPath(id) }}
-      absoluteUrl={() => location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(state))}
+      absoluteUrl={() => urlWith(SHAPE, absoluteRange(state))}
     >
       {({ device }) => <Measurements device={device} shown={shown} />}
     </DevicePage>

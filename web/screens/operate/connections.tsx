@@ -58,13 +58,21 @@ const columnsOf = (words: OperateTexts): readonly Column<Connection>[] => [
     id: 'subscriptions',
     title: words.subscriptions,
     isEnd: true,
+    text: ({ subscriptions }) => subscriptions,
     cell: ({ subscriptions }) => numberText(subscriptions),
   },
-  { id: 'inFlight', title: words.inFlight, isEnd: true, cell: ({ inFlight }) => numberText(inFlight) },
+  {
+    id: 'inFlight',
+    title: words.inFlight,
+    isEnd: true,
+    text: ({ inFlight }) => inFlight,
+    cell: ({ inFlight }) => numberText(inFlight),
+  },
   {
     id: 'queued',
     title: words.queued,
     isEnd: true,
+    text: ({ queued }) => queued,
     cell: ({ queued }) =>
       queued === 0 ? (
         '0'
@@ -85,8 +93,8 @@ export default function Connections() {
   const [silent, setSilent] = useState<readonly string[]>([]);
   const filter = text === '' ? {} : { text };
   const list = useList({
-    load: async (number, signal) => {
-      const answer = await getJson<Connections>(pagePath(PATH, number, filter), signal);
+    load: async (number, signal, size) => {
+      const answer = await getJson<Connections>(pagePath(PATH, number, filter, size), signal);
       setSilent(answer.silentNodes);
       return answer.connections;
     },

@@ -13,17 +13,25 @@ export function Consumers({ consumers }: { readonly consumers: readonly Consumer
     { id: 'topic', title: words.topic, isHeading: true, cell: ({ topic }) => topic },
     { id: 'subscriber', title: words.subscriber, cell: ({ subscriber }) => subscriber },
     { id: 'state', title: words.state, cell: ({ behind }) => (behind ? words.isBehind : words.isUpToDate) },
-    { id: 'open', title: words.open, isEnd: true, cell: ({ connections }) => numberText(connections) },
+    {
+      id: 'open',
+      title: words.open,
+      isEnd: true,
+      text: ({ connections }) => connections,
+      cell: ({ connections }) => numberText(connections),
+    },
     {
       id: 'unacknowledged',
       title: words.unacknowledged,
       isEnd: true,
+      text: ({ unacknowledged }) => unacknowledged,
       cell: ({ unacknowledged }) => numberText(unacknowledged),
     },
     {
       id: 'backlog',
       title: words.backlog,
       isEnd: true,
+      text: ({ topicMessages }) => topicMessages,
       cell: ({ topicMessages, topicBytes }) => `${numberText(topicMessages)} (${bytesText(topicBytes)})`,
     },
   ];

@@ -83,6 +83,7 @@ function Stages({ parts }: { readonly parts: Status['parts'] }) {
       id: 'lag',
       title: words.lag,
       isEnd: true,
+      text: ([, { lagRecords = '' }]) => lagRecords,
       cell: ([, { lagRecords }]) => (lagRecords === undefined ? '' : numberText(lagRecords)),
     },
     {
@@ -141,7 +142,7 @@ function Queues({ metrics }: { readonly metrics: readonly Metric[] }) {
   const rows = metrics.filter(({ name }) => name === 'millrace_queue_size');
   const columns: readonly Column<Metric>[] = [
     { id: 'queue', title: words.queue, isHeading: true, cell: ({ labels }) => labels['queue'] },
-    { id: 'size', title: words.size, isEnd: true, cell: ({ value }) => numberText(value) },
+    { id: 'size', title: words.size, isEnd: true, text: ({ value }) => value, cell: ({ value }) => numberText(value) },
   ];
   return (
     <Section title={words.queues}>
@@ -164,7 +165,13 @@ function Refusals({ refusals }: { readonly refusals: NonNullable<Status['refusal
     limits.data === undefined ? '' : (limitOf(limits.data, row.limit)?.[member] ?? '');
   const columns: readonly Column<Row>[] = [
     { id: 'limit', title: words.limit, isHeading: true, cell: ({ limit }) => <LimitLink name={limit} /> },
-    { id: 'count', title: words.count, isEnd: true, cell: ({ count }) => numberText(count) },
+    {
+      id: 'count',
+      title: words.count,
+      isEnd: true,
+      text: ({ count }) => count,
+      cell: ({ count }) => numberText(count),
+    },
     { id: 'bounds', title: words.bounds, cell: told('bounds') },
     { id: 'bound', title: words.bound, cell: told('bound') },
     { id: 'beyond', title: words.beyond, cell: told('beyond') },

@@ -2,8 +2,8 @@
 import { Layers } from 'lucide';
 import { useCallback, useMemo } from 'preact/hooks';
 import { href } from '../../core/route.ts';
-import { rangeQuery } from '../../core/time/range.ts';
-import { choiceParameter, numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
+import { absoluteRange, rangeQuery } from '../../core/time/range.ts';
+import { choiceParameter, numberParameter, textParameter, urlWith, useUrlState } from '../../core/url-state.ts';
 import { LinkButton } from '../../parts/button.tsx';
 import { ExportLink } from '../../parts/export-link.tsx';
 import { SelectField } from '../../parts/fields.tsx';
@@ -48,6 +48,7 @@ export default function Operations() {
   return (
     <Page
       copy={{ path: operationsPath(filter, page) }}
+      absoluteUrl={() => urlWith(SHAPE, absoluteRange({ from, to }))}
       title={words.title}
       actions={
         <>
@@ -94,6 +95,7 @@ export default function Operations() {
         />
       </FilterBar>
       <OperationTable
+        hasFile={false}
         filter={filter}
         page={page}
         onPage={(value) => set({ page: value }, { isStep: true })}

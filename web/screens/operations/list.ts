@@ -17,7 +17,7 @@ export const isWanted = (operation: Operation, filter: OperationFilter): boolean
 /** @param filter of one device: its new operations are shown at once, on the first page. */
 export function useOperations(filter: OperationFilter, page: number): List<Operation> {
   const list = useList({
-    load: (number, signal) => listOperations(filter, number, signal),
+    load: (number, signal, size) => listOperations(filter, number, signal, size),
     count: (signal) => countOperations(filter, signal),
     keyOf: ({ id }) => id,
     page,

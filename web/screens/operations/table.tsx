@@ -20,6 +20,8 @@ export interface OperationTableProps {
   /** That whose details are open, or ''. */
   readonly open: string;
   readonly onOpen: (id: string) => void;
+  /** False where the screen has a link to the server's own export. */
+  readonly hasFile?: boolean;
   readonly hasFilters?: boolean;
   readonly onClearFilters?: () => void;
   readonly empty: ComponentChildren;
@@ -79,6 +81,7 @@ export function OperationTable(props: OperationTableProps) {
         keyOf={({ id }) => id}
         page={page}
         onPage={onPage}
+        hasFile={props.hasFile ?? true}
         hasFilters={props.hasFilters ?? false}
         {...(props.onClearFilters ? { onClearFilters: props.onClearFilters } : {})}
         empty={empty}

@@ -46,6 +46,7 @@ function Columns({ csv }: { readonly csv: CsvFile }) {
         {words.separator}: {words.separators[csv.separator]}
       </p>
       <Table
+        hasFile={false}
         label={words.columns}
         rows={rows}
         keyOf={({ index }) => String(index)}
@@ -97,6 +98,7 @@ function Result({ csv, answer }: { readonly csv: CsvFile; readonly answer: Answe
       </p>
       {failed.length > 0 && (
         <Table
+          hasFile={false}
           label={words.failedCount(failed.length)}
           rows={failed.slice(0, FAILED_SHOWN).map((one, index) => ({ ...one, index }))}
           keyOf={({ index }) => String(index)}
@@ -167,6 +169,7 @@ export default function Import() {
           <>
             <Section title={words.preview(csv.lines.length)}>
               <Table
+                hasFile={false}
                 label={words.preview(csv.lines.length)}
                 rows={csv.lines
                   .slice(0, PREVIEW)

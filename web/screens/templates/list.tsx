@@ -48,12 +48,14 @@ const columnsOf = (words: TemplateTexts): readonly Column<ManagedObject>[] => [
     id: 'requests',
     title: words.requests,
     isEnd: true,
+    text: (object) => collectionOf(object)?.requests.length ?? 0,
     cell: (object) => numberText(collectionOf(object)?.requests.length ?? 0),
   },
   {
     id: 'responses',
     title: words.responses,
     isEnd: true,
+    text: (object) => collectionOf(object)?.responses.length ?? 0,
     cell: (object) => numberText(collectionOf(object)?.responses.length ?? 0),
   },
   { id: 'updated', title: words.updated, cell: ({ lastUpdated }) => <Time value={lastUpdated} hasAge /> },
@@ -124,7 +126,7 @@ export default function Templates() {
   const filter = `$filter=type eq ${quoted(OBJECT_TYPE)}${condition}`;
   const query = { query: `${filter} $orderby=name asc` };
   const list = useList({
-    load: (number, signal) => listObjects(query, number, signal),
+    load: (number, signal, size) => listObjects(query, number, signal, size),
     count: (signal) => countObjects({ query: filter }, signal),
     keyOf: ({ id }) => id,
     page,

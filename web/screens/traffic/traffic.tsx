@@ -103,6 +103,7 @@ const columnsOf = (words: TrafficTexts): readonly Column<Kept>[] => [
     id: 'size',
     title: words.size,
     isEnd: true,
+    text: ({ size = '' }) => size,
     cell: ({ size }) => (size === undefined ? '' : numberText(size)),
   },
   { id: 'node', title: words.node, cell: ({ node }) => node },

@@ -1,7 +1,7 @@
 /** Who did what: the audit log by time, user, type and source. */
 import { collectionAt, pagePath } from '../../../core/server/collection.ts';
-import { rangeQuery } from '../../../core/time/range.ts';
-import { numberParameter, textParameter, useUrlState } from '../../../core/url-state.ts';
+import { absoluteRange, rangeQuery } from '../../../core/time/range.ts';
+import { numberParameter, textParameter, urlWith, useUrlState } from '../../../core/url-state.ts';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { useList } from '../../../parts/list.ts';
@@ -78,7 +78,11 @@ export default function Audit() {
   const hasFilters = Object.keys(given).length > 0;
   const clear = (): void => set({ user: '', type: '', source: '', page: 1 }, { isStep: true });
   return (
-    <Page copy={{ path: pagePath(PATH, page, query) }} title={adminWords().audit}>
+    <Page
+      copy={{ path: pagePath(PATH, page, query) }}
+      absoluteUrl={() => urlWith(SHAPE, absoluteRange({ from, to }))}
+      title={adminWords().audit}
+    >
       <FilterBar onClear={hasFilters ? clear : undefined}>
         <TimeRangeField
           value={{ from, to }}

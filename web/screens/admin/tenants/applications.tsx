@@ -95,7 +95,7 @@ export default function Applications() {
     { id: 'owner', title: words.owner, cell: ({ owner }) => owner?.tenant?.id ?? '' },
     { id: 'contextPath', title: words.contextPath, cell: ({ contextPath }) => contextPath ?? '' },
     {
-      id: 'open',
+      id: 'actions',
       title: common().more,
       isNarrow: true,
       cell: (application) => {

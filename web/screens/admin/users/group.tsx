@@ -223,7 +223,7 @@ function Content({ id, loaded }: { readonly id: string; readonly loaded: Loaded<
   const [{ page }] = useUrlState(SHAPE);
   const users = collectionAt<unknown>(`${groupPath(id)}/users`, 'references');
   const list = useList<User>({
-    load: async (number, signal) => unwrapped<User>('user')(await users.load(number, signal)),
+    load: async (number, signal, size) => unwrapped<User>('user')(await users.load(number, signal, size)),
     count: users.count,
     keyOf: ({ userName }) => userName,
     page,

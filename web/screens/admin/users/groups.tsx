@@ -66,6 +66,7 @@ export default function Groups() {
     {
       id: 'roles',
       title: words.matrix,
+      text: (group) => rolesOf(group).join(' '),
       cell: (group) => <span title={rolesOf(group).join('\n')}>{words.roleCount(rolesOf(group).length)}</span>,
     },
   ];

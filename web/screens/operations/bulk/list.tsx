@@ -65,7 +65,13 @@ function columnsOf(words: BulkTexts, onCancel: (bulk: Bulk) => void): Column<Bul
     },
     { id: 'progress', title: words.progress, cell: (bulk) => <Progress bulk={bulk} /> },
     { id: 'start', title: words.start, cell: ({ startDate }) => <Time value={startDate} /> },
-    { id: 'ramp', title: words.ramp, isEnd: true, cell: ({ creationRamp }) => words.seconds(creationRamp) },
+    {
+      id: 'ramp',
+      title: words.ramp,
+      isEnd: true,
+      text: ({ creationRamp }) => creationRamp,
+      cell: ({ creationRamp }) => words.seconds(creationRamp),
+    },
     {
       id: 'actions',
       title: words.actions,

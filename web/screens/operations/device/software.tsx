@@ -126,7 +126,7 @@ const columnsOf = (words: TabTexts, onUpdate: (one: Package) => void): Column<Pa
   { id: 'kind', title: words.kind, cell: ({ softwareType }) => softwareType },
   { id: 'url', title: words.url, cell: ({ url }) => (url.trim() === '' ? '' : <span class="mono">{url}</span>) },
   {
-    id: 'update',
+    id: 'actions',
     title: words.update,
     isNarrow: true,
     cell: (one) => (
@@ -172,6 +172,7 @@ function Software({ device }: { readonly device: ManagedObject }) {
           label={words.installed}
           list={{
             ...loaded,
+            load: async (number, signal) => (await installedOf(device, name, number, signal)).packages,
             data: packages,
             patch: () => undefined,
             total: loaded.data?.total,
