@@ -19,6 +19,7 @@ import { trafficScreens } from './screens/traffic.ts';
 import { templateScreens } from './screens/templates.ts';
 import { refusedScreens } from './screens/refused.ts';
 import { scoringScreens } from './screens/scoring.ts';
+import { undoScreens } from './screens/undo.ts';
 
 const AREAS: readonly (readonly [name: string, tests: (t: Test, console: ConsoleBrowser) => Promise<void>])[] = [
   ['login', loginScreens],
@@ -28,6 +29,7 @@ const AREAS: readonly (readonly [name: string, tests: (t: Test, console: Console
   ['data', dataScreens],
   ['traffic', trafficScreens],
   ['templates', templateScreens],
+  ['files of lists, and undo', undoScreens],
   ['keyboard', keyboardWalk],
   ['scoring', scoringScreens],
   ['every screen', everyScreen],

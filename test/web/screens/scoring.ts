@@ -79,7 +79,7 @@ export async function scoringScreens(t: Test, console: ConsoleBrowser): Promise<
     t.match(await page.getByRole('status').filter({ hasText: 'Result' }).textContent(), /overheats/);
   });
 
-  await t.test('a binding is changed by its form', async () => {
+  await t.test('a binding is changed by its form, and back by Undo', async () => {
     await console.open(page, '/scoring/bindings');
     await page.getByRole('button', { name: 'Change Ovens that overheat' }).click();
     await dialog.getByLabel('An alarm').check();
@@ -88,6 +88,8 @@ export async function scoringScreens(t: Test, console: ConsoleBrowser): Promise<
     await dialog.getByLabel('Output that it is about').fill('risk');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('cell', { name: 'measurement, alarm' }).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).last().click();
+    await page.getByRole('cell', { name: 'measurement', exact: true }).waitFor();
   });
 
   await t.test('a job by its form runs now, and shows what it found', async () => {

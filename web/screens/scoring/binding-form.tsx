@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { changeJson, getJson } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
+import { hasTime, offerUndo } from '../../core/api/undo.ts';
 import { notify } from '../../core/notices.ts';
 import { common } from '../../core/text/common.ts';
 import { SEVERITIES } from '../../core/server/alarm.ts';
@@ -85,13 +86,23 @@ export function BindingForm({ binding, onClose, onSaved }: BindingFormProps) {
   );
   const save = useAction(async () => {
     const body = bindingBody(form, binding);
-    const saved = (
-      binding === undefined
-        ? await changeJson<Binding>('POST', BINDINGS_PATH, body)
-        : await changeJson<Binding>('PUT', bindingPath(binding.id), body)
-    ) as Binding;
-    notify(binding === undefined ? words.bindingCreated(saved.bindingName) : words.changed(saved.bindingName));
-    onSaved(saved.id);
+    if (binding === undefined) {
+      const made = (await changeJson<Binding>('POST', BINDINGS_PATH, body)) as Binding;
+      notify(words.bindingCreated(made.bindingName));
+      onSaved(made.id);
+    } else {
+      const { id, creationTime: _, lastUpdated: __, ...before } = binding;
+      const path = bindingPath(id);
+      const changed = (await changeJson<Binding>('PUT', path, body)) as Binding;
+      offerUndo(words.changed(changed.bindingName), {
+        isAsLeft: hasTime(() => getJson<Binding>(path), changed),
+        run: async () => {
+          await changeJson('PUT', path, before);
+          onSaved(id);
+        },
+      });
+      onSaved(id);
+    }
     onClose();
   });
   const title = binding === undefined ? words.newBinding : words.editTitle(binding.bindingName);

@@ -99,7 +99,7 @@ function Latest({
     { id: 'time', title: words.time, isHeading: true, cell: ({ time }) => <Time value={time} hasAge /> },
     { id: 'outputs', title: words.outputs, cell: (row) => valuesText(row[fragment]) },
     {
-      id: 'explain',
+      id: 'actions',
       title: words.explanation,
       isNarrow: true,
       cell: (row) =>

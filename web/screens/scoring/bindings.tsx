@@ -172,7 +172,7 @@ export default function Bindings() {
           run={remove}
           onClose={() => setRemoved(undefined)}
         >
-          <p>{words.removeText}</p>
+          <p>{words.removeBindingText}</p>
         </Confirm>
       )}
     </Page>

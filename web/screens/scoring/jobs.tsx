@@ -60,7 +60,13 @@ function Runs({ job, run: shown, onRun }: RunsProps) {
   const isAwaited = isUnderWay || loaded.data?.length === 0;
   usePoll(AGAIN_MS, isAwaited ? loaded.reload : undefined);
   const columns: readonly Column<Run>[] = [
-    { id: 'run', title: words.run, isHeading: true, cell: ({ jobExecutionNumber }) => numberText(jobExecutionNumber) },
+    {
+      id: 'run',
+      title: words.run,
+      isHeading: true,
+      text: ({ jobExecutionNumber }) => jobExecutionNumber,
+      cell: ({ jobExecutionNumber }) => numberText(jobExecutionNumber),
+    },
     {
       id: 'started',
       title: words.started,
@@ -70,6 +76,7 @@ function Runs({ job, run: shown, onRun }: RunsProps) {
       id: 'took',
       title: words.took,
       isEnd: true,
+      text: ({ jobExecutionDuration = '' }) => jobExecutionDuration,
       cell: ({ jobExecutionDuration }) => jobExecutionDuration && words.milliseconds(jobExecutionDuration),
     },
     { id: 'state', title: words.state, cell: ({ jobExecutionStatus }) => jobExecutionStatus },
@@ -80,7 +87,7 @@ function Runs({ job, run: shown, onRun }: RunsProps) {
         jobExecutionStatusMessage.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join(' · '),
     },
     {
-      id: 'results',
+      id: 'actions',
       title: words.results,
       isNarrow: true,
       cell: ({ jobExecutionNumber: number, jobExecutionStatus }) =>
@@ -158,7 +165,7 @@ export default function Jobs() {
         [jobSchedule.frequency, jobSchedule.cronExpression || jobSchedule.scheduleAt].filter(Boolean).join(' · '),
     },
     {
-      id: 'remove',
+      id: 'actions',
       title: common().more,
       isNarrow: true,
       cell: (row) => (
@@ -224,7 +231,7 @@ export default function Jobs() {
           run={remove}
           onClose={() => setRemoved(undefined)}
         >
-          <p>{words.removeText}</p>
+          <p>{words.removeJobText}</p>
         </Confirm>
       )}
     </Page>

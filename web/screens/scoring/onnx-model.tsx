@@ -5,7 +5,8 @@ import { useState } from 'preact/hooks';
 import { changeJson, getJson } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
-import { notify, notifyUndoable } from '../../core/notices.ts';
+import { offerUndo } from '../../core/api/undo.ts';
+import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
 import { Button } from '../../parts/button.tsx';
@@ -102,7 +103,10 @@ export default function OnnxModelScreen({ params: { name } }: ScreenProps) {
   };
   const change = useAction(async (isActive: boolean) => {
     await set(isActive);
-    notifyUndoable(words.changed(name), () => set(!isActive));
+    offerUndo(words.changed(name), {
+      isAsLeft: async () => (await getJson<OnnxModel>(onnxPath(name))).isActive === isActive,
+      run: () => set(!isActive),
+    });
   });
   const remove = async (): Promise<void> => {
     await changeJson('DELETE', onnxPath(name));

@@ -30,6 +30,10 @@ const de: ScoringTexts = {
   remove: 'Löschen',
   removeTitle: (name) => `${name} löschen?`,
   removeText: 'Läufe und Bindungen, die es nutzen, schlagen von jetzt an fehl. Das lässt sich nicht rückgängig machen.',
+  removeJobText:
+    'Er wird nicht mehr gestartet. Was er bisher ergeben hat, wird mit ihm gelöscht. Das lässt sich nicht rückgängig machen.',
+  removeBindingText:
+    'Für sie wird nichts mehr vorhergesagt, ihre Zähler gehen verloren. Ihre Vorhersagen bleiben. Das lässt sich nicht rückgängig machen.',
   removed: (name) => `${name} ist gelöscht`,
   inputs: 'Eingaben',
   outputs: 'Ausgaben',

@@ -29,6 +29,9 @@ const en = {
   remove: 'Delete',
   removeTitle: (name: string) => `Delete ${name}?`,
   removeText: 'Jobs and bindings that use it fail from now on. This cannot be undone.',
+  removeJobText: 'It does not run any more. Its runs and their results are deleted with it. This cannot be undone.',
+  removeBindingText:
+    'Nothing is scored for it any more, and its counts are lost. Its predictions stay. This cannot be undone.',
   removed: (name: string) => `${name} is deleted`,
   inputs: 'Inputs',
   outputs: 'Outputs',

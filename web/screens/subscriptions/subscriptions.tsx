@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { changeJson, getJson, pathOf } from '../../core/api/json.ts';
 import { usePoll } from '../../core/api/poll.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
+import { offerUndo } from '../../core/api/undo.ts';
 import { notify } from '../../core/notices.ts';
 import { socketUrl } from '../../core/places.ts';
 import { href } from '../../core/route.ts';
@@ -144,8 +145,16 @@ export default function Subscriptions() {
   const remove = async (): Promise<void> => {
     if (removed === undefined) return;
     await changeJson('DELETE', pathOf`/notification2/subscriptions/${removed.id}`);
-    notify(words.removed(removed.subscription));
     list.reload();
+    const { id: _, source, ...rest } = removed;
+    const same = { context: rest.context, subscription: rest.subscription, source: source?.id };
+    offerUndo(words.removed(removed.subscription), {
+      isAsLeft: async () => (await collectionAt(PATH, 'subscriptions', same).load(1)).length === 0,
+      run: async () => {
+        await changeJson('POST', PATH, source === undefined ? rest : { ...rest, source: { id: source.id } });
+        list.reload();
+      },
+    });
   };
   const columns: readonly Column<Subscription>[] = [
     { id: 'name', title: words.name, isHeading: true, cell: ({ subscription }) => subscription },

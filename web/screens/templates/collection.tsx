@@ -5,6 +5,7 @@ import { useLocation } from 'preact-iso';
 import { changedMeanwhile } from '../../core/api/error.ts';
 import { changeJson, pathOf } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
+import { hasTime, offerUndo } from '../../core/api/undo.ts';
 import { saveFile } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
@@ -71,6 +72,7 @@ function TemplateList<T extends Template>(props: TemplateListProps<T>) {
         <p class="muted">{none}</p>
       ) : (
         <Table
+          hasFile={false}
           label={title}
           rows={rows}
           keyOf={({ index }) => String(index)}
@@ -169,9 +171,12 @@ function Editor({ stored, onSaved }: EditorProps) {
     const now = await readObject(stored.id);
     if (now.lastUpdated !== stored.lastUpdated) throw changedMeanwhile(common().changedMeanwhile);
     const path = pathOf`/inventory/managedObjects/${stored.id}`;
-    const changed = await changeJson<ManagedObject>('PUT', path, bodyOf(wanted, stored));
-    notify(words.saved(wanted.name));
-    if (changed !== undefined) onSaved(changed);
+    const changed = (await changeJson<ManagedObject>('PUT', path, bodyOf(wanted, stored))) as ManagedObject;
+    offerUndo(words.saved(wanted.name), {
+      isAsLeft: hasTime(() => readObject(stored.id), changed),
+      run: async () => onSaved((await changeJson('PUT', path, bodyOf(before, changed))) as ManagedObject),
+    });
+    onSaved(changed);
   });
   const refused = save.error === undefined ? undefined : refusedId(collection, save.error.message);
   const saveRequest = (request: RequestTemplate): void => {

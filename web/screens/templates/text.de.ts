@@ -31,7 +31,7 @@ const de: TemplateTexts = {
   repeated: (ids) => `Jede Nachrichtenkennung darf nur einmal vorkommen: ${ids.join(', ')}`,
   removeTitle: (name) => `${name} löschen?`,
   removeText:
-    'Zeilen von Geräten mit dieser X-ID werden dann abgelehnt. Exportieren Sie vorher, was Sie behalten wollen.',
+    'Zeilen von Geräten mit dieser X-ID werden dann abgelehnt. Exportieren Sie vorher, was Sie behalten wollen. Das lässt sich nicht rückgängig machen.',
   removed: (name) => `${name} ist gelöscht`,
   addRequest: 'Anfrage hinzufügen',
   addResponse: 'Antwort hinzufügen',

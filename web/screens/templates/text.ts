@@ -27,7 +27,8 @@ const en = {
   needsXid: 'Give it an X-ID',
   repeated: (ids: readonly string[]) => `Each message id may stand once: ${ids.join(', ')}`,
   removeTitle: (name: string) => `Delete ${name}?`,
-  removeText: 'Rows of devices that name its X-ID are refused from then on. Export it first to keep it.',
+  removeText:
+    'Rows of devices that name its X-ID are refused from then on. Export it first to keep it. This cannot be undone.',
   removed: (name: string) => `${name} is deleted`,
   addRequest: 'Add a request',
   addResponse: 'Add a response',

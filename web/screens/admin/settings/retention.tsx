@@ -126,10 +126,21 @@ function Edit({ rule, onClose, onChanged }: EditProps) {
   const [age, setAge] = useState(String(rule?.maximumAge ?? 60));
   const body = bodyOf({ dataType, type, fragmentType, source, maximumAge: Number(age) });
   const save = useAction(async () => {
-    if (rule === undefined) await changeJson('POST', RULES_PATH, body);
-    else await changeJson('PUT', `${RULES_PATH}/${rule.id}`, body);
+    if (rule === undefined) {
+      await changeJson('POST', RULES_PATH, body);
+      notify(words.added(words.dataTypes[dataType]));
+    } else {
+      const path = `${RULES_PATH}/${rule.id}`;
+      await changeJson('PUT', path, body);
+      offerUndo(words.changed(words.dataTypes[dataType]), {
+        isAsLeft: async () => JSON.stringify(bodyOf(await getJson<Rule>(path))) === JSON.stringify(body),
+        run: async () => {
+          await changeJson('PUT', path, bodyOf(rule));
+          onChanged();
+        },
+      });
+    }
     onChanged();
-    notify((rule === undefined ? words.added : words.changed)(words.dataTypes[dataType]));
     onClose();
   });
   return (
@@ -261,7 +272,13 @@ export default function Retention() {
     { id: 'type', title: words.type, cell: ({ type }) => filter(type) },
     { id: 'fragment', title: words.fragment, cell: ({ fragmentType }) => filter(fragmentType) },
     { id: 'source', title: words.source, cell: ({ source }) => filter(source) },
-    { id: 'age', title: words.maximumAge, isEnd: true, cell: ({ maximumAge }) => words.days(maximumAge) },
+    {
+      id: 'age',
+      title: words.maximumAge,
+      isEnd: true,
+      text: ({ maximumAge }) => maximumAge,
+      cell: ({ maximumAge }) => words.days(maximumAge),
+    },
     {
       id: 'actions',
       title: common().more,

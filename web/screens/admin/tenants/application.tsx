@@ -125,7 +125,13 @@ function Archives({ application, blocked, onChanged }: PartProps) {
   const isActive = ({ id }: Archive): boolean => id === application.activeVersionId;
   const columns: readonly Column<Archive>[] = [
     { id: 'name', title: words.name, isHeading: true, cell: ({ name }) => name },
-    { id: 'size', title: words.size, isEnd: true, cell: ({ length }) => bytesText(length) },
+    {
+      id: 'size',
+      title: words.size,
+      isEnd: true,
+      text: ({ length }) => length,
+      cell: ({ length }) => bytesText(length),
+    },
     { id: 'created', title: words.created, cell: ({ created }) => <Time value={created} hasAge /> },
     {
       id: 'active',
@@ -146,7 +152,7 @@ function Archives({ application, blocked, onChanged }: PartProps) {
         ),
     },
     {
-      id: 'remove',
+      id: 'actions',
       title: common().more,
       isNarrow: true,
       cell: (archive) => (
@@ -212,16 +218,18 @@ function Versions({ application, blocked }: Omit<PartProps, 'onChanged'>) {
       run: () => set(before),
     });
   });
-  const remove = useAction(async ({ version }: Version) => {
+  const [removed, setRemoved] = useState<string>();
+  const remove = async (version: string): Promise<void> => {
     await changeJson('DELETE', path + queryText({ version }));
     notify(words.removedDone(version));
     loaded.reload();
-  });
+  };
   const columns: readonly Column<Version>[] = [
     { id: 'version', title: words.version, isHeading: true, cell: ({ version }) => version },
     {
       id: 'tags',
       title: words.tags,
+      text: (row) => row.tags.join(', '),
       cell: (row) => (
         <span class="row">
           <input
@@ -237,7 +245,7 @@ function Versions({ application, blocked }: Omit<PartProps, 'onChanged'>) {
       ),
     },
     {
-      id: 'remove',
+      id: 'actions',
       title: common().more,
       isNarrow: true,
       cell: (row) => (
@@ -247,7 +255,7 @@ function Versions({ application, blocked }: Omit<PartProps, 'onChanged'>) {
           roles={APPLICATION_ADMIN}
           blocked={blocked}
           label={words.removeArchiveTitle(row.version)}
-          onClick={() => void remove.run(row)}
+          onClick={() => setRemoved(row.version)}
         >
           {words.remove}
         </Button>
@@ -259,8 +267,19 @@ function Versions({ application, blocked }: Omit<PartProps, 'onChanged'>) {
       {(found) =>
         found.length > 0 && (
           <Section title={words.versions}>
-            <FormFault error={tag.error ?? remove.error} />
+            <FormFault error={tag.error} />
             <Table label={words.versions} columns={columns} rows={found} keyOf={({ version }) => version} />
+            {removed !== undefined && (
+              <Confirm
+                title={words.removeArchiveTitle(removed)}
+                action={words.remove}
+                isDangerous
+                run={() => remove(removed)}
+                onClose={() => setRemoved(undefined)}
+              >
+                <p>{words.removeVersionText}</p>
+              </Confirm>
+            )}
           </Section>
         )
       }

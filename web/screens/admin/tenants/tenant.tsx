@@ -121,8 +121,19 @@ function Limits({ tenant, onChanged }: { readonly tenant: Tenant; readonly onCha
   );
   const save = useAction(async () => {
     if (LIMITS.some((name) => isBadLimit(fields[name]))) return;
-    await changeJson('PUT', tenantPath(tenant.id), { customProperties: withLimits(tenant, fields) });
-    notify(words.changed(tenant.id));
+    const path = tenantPath(tenant.id);
+    const limitsOf = (of: Tenant): string => LIMITS.map((name) => limitText(of, name)).join();
+    const changed = { ...tenant, customProperties: withLimits(tenant, fields) };
+    await changeJson('PUT', path, { customProperties: changed.customProperties });
+    offerUndo(words.changed(tenant.id), {
+      isAsLeft: async () => limitsOf(await getJson<Tenant>(path)) === limitsOf(changed),
+      run: async () => {
+        const now = await getJson<Tenant>(path);
+        const before = Object.fromEntries(LIMITS.map((name) => [name, limitText(tenant, name)]));
+        await changeJson('PUT', path, { customProperties: withLimits(now, before) });
+        onChanged();
+      },
+    });
     onChanged();
   });
   return (

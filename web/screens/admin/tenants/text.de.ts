@@ -95,6 +95,7 @@ const de: TenantTexts = {
   removeArchiveText: 'Das Archiv wird gelöscht. Eines, das in Gebrauch ist, lässt sich nicht löschen.',
   versions: 'Versionen',
   version: 'Version',
+  removeVersionText: 'Die Version, ihre Tags und ihr Archiv werden gelöscht. Das lässt sich nicht rückgängig machen.',
   tags: 'Tags',
   tagHint: 'Durch Kommas getrennt; ein Tag einer anderen Version kommt hierher',
   setTags: 'Tags setzen',

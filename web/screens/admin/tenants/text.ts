@@ -94,6 +94,7 @@ const en = {
   removeArchiveText: 'The archive is deleted. One that is in use cannot be deleted.',
   versions: 'Versions',
   version: 'Version',
+  removeVersionText: 'The version, its tags and its archive are deleted. This cannot be undone.',
   tags: 'Tags',
   tagHint: 'Separated by commas; a tag that another version has moves here',
   setTags: 'Set the tags',
