@@ -10,7 +10,6 @@ import { differenceOf } from '../../web/parts/difference/difference.tsx';
 import { operationFault } from '../../web/screens/operations/json.ts';
 import { ownPath } from '../../web/screens/operations/device/own-file.tsx';
 import { connectCommand, listenCommand } from '../../web/screens/operations/device/remote.tsx';
-import { Scrollback, Telnet } from '../../web/screens/operations/device/terminal.ts';
 import { words } from '../../web/screens/operations/text.ts';
 import { memberQuery } from '../../web/screens/groups/group-object.ts';
 import { boxQuery, clustersOf, viewOf, viewText } from '../../web/screens/map/places.ts';
@@ -122,37 +121,4 @@ t.test('the command of remote access fits the protocol, whatever stands in its w
   // What the shell hands to ssh, with `millrace` and `ssh` replaced by echo.
   const { stdout } = await run('sh', ['-c', hostile.replace(/^ssh/, 'printf "%s\\n"')]);
   t.match(stdout, /^-o\nProxyCommand=millrace connect 7 --host '\$\(id\)`id`"%%h' .*--user 'o'\\''k'\nroot@7\n$/);
-});
-
-const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
-
-t.test('Telnet is taken out of the stream, and answered once', async (t) => {
-  const telnet = new Telnet();
-  const [IAC, DO, WONT, WILL, SB, SE] = [255, 253, 252, 251, 250, 240];
-  const text = (read: { text: Uint8Array }): string => Buffer.from(read.text).toString('latin1');
-  t.same(telnet.read(bytes(IAC, WILL, 1, IAC, DO, 24)).answer, bytes(IAC, 253, 1, IAC, WONT, 24));
-  t.ok(telnet.isEchoing);
-  t.same(telnet.read(bytes(IAC, DO, 24)).answer, bytes(), 'once');
-  t.equal(text(telnet.read(bytes(104, IAC, SB, 24, 1, IAC))), 'h');
-  t.equal(text(telnet.read(bytes(SE, 105, IAC, IAC, 13, 0))), 'i\u00ff\r');
-  t.same(telnet.read(bytes(IAC, WONT, 1)).answer, bytes(IAC, 254, 1));
-  t.notOk(telnet.isEchoing);
-  t.same(telnet.read(bytes(IAC, WILL, 1)).answer, bytes(IAC, 253, 1), 'for each password');
-  t.same(telnet.write(bytes(1, 255)), bytes(1, 255, 255));
-});
-
-t.test('what a program writes is kept as text, within a bound', async (t) => {
-  const screen = new Scrollback(3);
-  screen.write('one\r\n\u001b[1;31mtw');
-  screen.write('o\u001b[0m\r\nabc\b\bX\rY\u001b[');
-  t.equal(screen.text, 'one\ntwo\nYXc');
-  screen.write('K\tz\u0007\n\u001b]0;title\u0007end');
-  t.equal(screen.text, 'two\nY       z\nend');
-  t.equal(screen.droppedCount, 1);
-  screen.write(`\u001b[${'1'.repeat(300)}`);
-  screen.write('x'.repeat(10_000));
-  t.ok(screen.text.length < 1_100);
-  const flood = new Scrollback(3);
-  flood.write('x\n'.repeat(10));
-  t.same([flood.text, flood.droppedCount], ['x\nx\n', 8]);
 });

@@ -67,7 +67,7 @@ export async function operationScreens(t: Test, console: ConsoleBrowser): Promis
     await page.getByText(/Not undone: It was changed meanwhile/).waitFor();
   });
 
-  await t.test('a text session with a port of the device, over a tunnel', async () => {
+  await t.test('a terminal for a port of the device, over a tunnel', async (t) => {
     const { url } = console.server;
     const connect = 'c8y_RemoteAccessConnect';
     const terminal = await rest.createDevice('Terminal 1', { c8y_SupportedOperations: [connect] });
@@ -83,7 +83,7 @@ export async function operationScreens(t: Test, console: ConsoleBrowser): Promis
       .getByRole('region', { name: 'As a port of your machine' })
       .getByText(/--port 23 .*--listen 10023/)
       .waitFor();
-    await page.getByRole('button', { name: 'Open here as text' }).click();
+    await page.getByRole('button', { name: 'Open a terminal here' }).click();
     await page.getByText('Open. What you send waits').waitFor();
     let key = '';
     await eventually('the device is asked for a tunnel', async () => {
@@ -100,11 +100,43 @@ export async function operationScreens(t: Test, console: ConsoleBrowser): Promis
       received += (data as Buffer).toString('latin1');
     });
     await once(socket, 'open');
-    socket.send(Buffer.from('\u00ff\u00fb\u0001\u001b[1mlogin:\u001b[0m ', 'latin1'));
+    const send = (text: string): void => socket.send(Buffer.from(text, 'latin1'));
+    const has = async (text: string): Promise<void> => {
+      await eventually(`${JSON.stringify(text)} has come`, () => received.includes(text));
+      received = '';
+    };
+    // It echoes, and asks for the size of the screen.
+    send('\u00ff\u00fb\u0001\u00ff\u00fd\u001f\u001b[1mlogin:\u001b[0m <b>none</b> ');
     await page.getByText('login:').waitFor();
-    await page.getByLabel('Write a line').fill('root');
+    await page.getByText('<b>none</b>').waitFor();
+    await has('\u00ff\u00fd\u0001\u00ff\u00fb\u001f\u00ff\u00fa\u001f\0');
+    const keyboard = page.getByRole('textbox', { name: 'Session: Console, keyboard' });
+    await keyboard.pressSequentially('root');
     await page.keyboard.press('Enter');
-    await eventually('the line has come', () => received === '\u00ff\u00fd\u0001root\r\n');
+    await has('root\r\0');
+    send('\u001b[?1049h\u001b[?1h\u001b[?2004h\u001b[2;3Hfull\u001b[6n');
+    await page.getByText('full').waitFor();
+    t.equal(await page.locator('.terminal-rows').getByText('login:').count(), 0, 'a program has the screen for itself');
+    await has('\u001b[2;7R');
+    await page.keyboard.press('ArrowUp');
+    await has('\u001bOA');
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', 'a\\nb');
+      document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, cancelable: true }));
+    }`);
+    await has('\u001b[200~a\r\0b\u001b[201~');
+    await page.keyboard.press('Tab');
+    await has('\t');
+    await page.keyboard.press('Shift+F6');
+    const lines = page.getByLabel('Send whole lines');
+    t.equal(await page.locator('input:focus').getAttribute('type'), 'checkbox', 'the keyboard is no trap');
+    await lines.check();
+    await keyboard.pressSequentially('shown');
+    await page.getByText('shown').waitFor();
+    t.equal(received, '', 'a line is sent when it ends');
+    await page.keyboard.press('Enter');
+    await has('shown\r\n');
     socket.close(1000);
     await page.getByText(/The session has ended: 1000/).waitFor();
   });

@@ -1,4 +1,4 @@
-/** Remote access of a device: its configurations, the commands that open a tunnel to one, and a session of plain text. */
+/** Remote access of a device: its configurations, the commands that open a tunnel to one, and a terminal. */
 import { Pencil, Plug, Plus, SquareTerminal, Trash2 } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
@@ -17,7 +17,7 @@ import { Code } from '../../../parts/json.tsx';
 import { Section } from '../../../parts/page.tsx';
 import { Empty, With } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
-import { TextSession } from './session.tsx';
+import { TerminalSession } from './session.tsx';
 import { TabPage } from './tab-page.tsx';
 import { words as tabWords } from './text.ts';
 
@@ -41,7 +41,7 @@ const pathOf = (device: string, id = ''): string =>
 const sessionPath = (device: string, id: string): string =>
   `/service/remoteaccess/client/${encodeURIComponent(device)}/configurations/${encodeURIComponent(id)}`;
 
-/** Those that a text session in the page is for: SSH and VNC need a program of their own. */
+/** Those that the terminal of the page is for: SSH and VNC need a program of their own. */
 const isText = ({ protocol }: Configuration): boolean => protocol === 'TELNET' || protocol === 'PASSTHROUGH';
 
 type Target = Pick<Configuration, 'hostname' | 'port' | 'protocol' | 'credentials'>;
@@ -226,7 +226,7 @@ function Remote({ device }: { readonly device: ManagedObject }) {
         </With>
       </Section>
       {session && (
-        <TextSession
+        <TerminalSession
           key={session.id}
           name={session.name}
           path={sessionPath(device.id, session.id)}

@@ -1,5 +1,5 @@
-/** A text session with a port of a device, over the WebSocket of remote access: lines are sent, what comes is shown. */
-import { Plug, Send, Unplug } from 'lucide';
+/** A session with a port of a device, over the WebSocket of remote access: a terminal, or whole lines. */
+import { Plug, Unplug } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { socketQuery } from '../../../core/api/session.ts';
 import { socketUrl } from '../../../core/places.ts';
@@ -7,14 +7,16 @@ import { queryText } from '../../../core/route.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CheckField, SelectField } from '../../../parts/fields.tsx';
 import { Section } from '../../../parts/page.tsx';
-import { LINE_ENDS, LINES_MAX, Scrollback, Telnet } from './terminal.ts';
-import type { LineEnd } from './terminal.ts';
+import { LINE_ENDS, LineEditor } from './terminal/lines.ts';
+import type { LineEnd } from './terminal/lines.ts';
+import { Screen } from './terminal/screen.ts';
+import { Telnet } from './terminal/telnet.ts';
+import { Terminal } from './terminal/view.tsx';
 import { words as tabWords } from './text.ts';
 
 const NORMAL = 1000;
-const INTERRUPT = '\u0003';
-/** Characters of one line that is sent. */
-const INPUT_LENGTH_MAX = 10_000;
+/** Bytes of a message: the server takes 1 MiB. */
+const MESSAGE_BYTES_MAX = 65_536;
 
 type State =
   | { readonly kind: 'connecting' | 'open' }
@@ -28,77 +30,43 @@ export interface SessionProps {
   readonly onClose: () => void;
 }
 
-interface Session {
-  readonly state: State;
-  readonly text: string;
-  readonly droppedCount: number;
-  /** The other end shows what is sent. */
-  readonly isEchoing: boolean;
-  readonly send: (text: string) => void;
-  readonly show: (text: string) => void;
-}
+/** What one connection has; a new one has all of it anew. */
+class Connection {
+  readonly screen = new Screen();
+  readonly telnet: Telnet | undefined;
+  readonly lines = new LineEditor();
+  readonly socket: WebSocket;
+  readonly #decoder = new TextDecoder();
 
-/** One session for each round. */
-function useSession(path: string, isTelnet: boolean, round: number): Session {
-  const [state, setState] = useState<State>({ kind: 'connecting' });
-  const [, setTick] = useState(0);
-  const parts = useRef({ screen: new Scrollback(), telnet: new Telnet(), send: (_text: string): void => undefined });
-  useEffect(() => {
-    const [screen, telnet] = [new Scrollback(), new Telnet()];
-    const socket = new WebSocket(`${socketUrl(path)}${queryText(socketQuery())}`, ['binary']);
-    socket.binaryType = 'arraybuffer';
-    const decoder = new TextDecoder();
-    let [wasOpen, frame] = [false, 0];
-    const redraw = (): void => {
-      frame ||= requestAnimationFrame(() => {
-        frame = 0;
-        setTick((before) => before + 1);
-      });
-    };
-    const send = (bytes: Uint8Array<ArrayBuffer>): void => {
-      if (socket.readyState === WebSocket.OPEN && bytes.length > 0) socket.send(bytes);
-    };
-    parts.current = {
-      screen,
-      telnet,
-      send: (text) => {
-        const bytes = new TextEncoder().encode(text);
-        send(new Uint8Array(isTelnet ? telnet.write(bytes) : bytes));
-      },
-    };
-    setState({ kind: 'connecting' });
-    socket.onopen = () => {
-      wasOpen = true;
-      setState({ kind: 'open' });
-    };
-    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
-      const { text, answer } = isTelnet
-        ? telnet.read(new Uint8Array(data))
-        : { text: new Uint8Array(data), answer: undefined };
-      if (answer !== undefined) send(new Uint8Array(answer));
-      screen.write(decoder.decode(text, { stream: true }));
-      redraw();
-    };
-    socket.onclose = ({ code, reason }) => setState({ kind: 'ended', code, reason, wasOpen });
-    return () => {
-      socket.onclose = null;
-      socket.onmessage = null;
-      socket.close(NORMAL);
-      cancelAnimationFrame(frame);
-    };
-  }, [path, isTelnet, round]);
-  const { screen, telnet } = parts.current;
-  return {
-    state,
-    text: screen.text,
-    droppedCount: screen.droppedCount,
-    isEchoing: telnet.isEchoing,
-    send: (text) => parts.current.send(text),
-    show: (text) => {
-      parts.current.screen.write(text);
-      setTick((before) => before + 1);
-    },
-  };
+  constructor(path: string, isTelnet: boolean) {
+    this.telnet = isTelnet ? new Telnet() : undefined;
+    this.socket = new WebSocket(`${socketUrl(path)}${queryText(socketQuery())}`, ['binary']);
+    this.socket.binaryType = 'arraybuffer';
+  }
+
+  read(data: ArrayBuffer): void {
+    const bytes = new Uint8Array(data);
+    const { text, answer } = this.telnet?.read(bytes) ?? { text: bytes, answer: undefined };
+    if (answer !== undefined) this.#send(answer);
+    this.screen.write(this.#decoder.decode(text, { stream: true }));
+    this.send(this.screen.takeAnswer());
+  }
+
+  send(text: string): void {
+    const bytes = new TextEncoder().encode(text);
+    this.#send(this.telnet?.write(bytes) ?? bytes);
+  }
+
+  resize(columns: number, rows: number): void {
+    this.screen.resize(columns, rows);
+    if (this.telnet !== undefined) this.#send(this.telnet.resize(this.screen.columns, this.screen.rows.length));
+  }
+
+  #send(bytes: Uint8Array): void {
+    if (this.socket.readyState !== WebSocket.OPEN) return;
+    for (let at = 0; at < bytes.length; at += MESSAGE_BYTES_MAX)
+      this.socket.send(Uint8Array.from(bytes.subarray(at, at + MESSAGE_BYTES_MAX)));
+  }
 }
 
 function StateText({ state }: { readonly state: State }) {
@@ -108,33 +76,71 @@ function StateText({ state }: { readonly state: State }) {
   return <>{words.sessionEnded(state.reason === '' ? String(state.code) : `${state.code}, ${state.reason}`)}</>;
 }
 
-export function TextSession({ name, path, isTelnet, onClose }: SessionProps) {
-  const words = tabWords();
-  const [round, setRound] = useState(0);
-  const [line, setLine] = useState('');
-  const [end, setEnd] = useState<LineEnd>('crlf');
-  const [isHidden, setHidden] = useState(false);
-  const session = useSession(path, isTelnet, round);
-  const { state, text, droppedCount } = session;
-  const log = useRef<HTMLDivElement>(null);
-  const input = useRef<HTMLInputElement>(null);
-  useEffect(() => log.current?.scrollTo({ top: log.current.scrollHeight }), [text]);
-  useEffect(() => input.current?.focus(), [round]);
-  const submit = (): void => {
-    if (state.kind !== 'open') return;
-    session.send(line + LINE_ENDS[end]);
-    if (!session.isEchoing && !isHidden) session.show(`${line}\r\n`);
-    setLine('');
-    setHidden(false);
+/** One connection; drawn once a frame, however much comes. */
+function useConnection(path: string, isTelnet: boolean) {
+  const [state, setState] = useState<State>({ kind: 'connecting' });
+  const [, setTick] = useState(0);
+  const frame = useRef(0);
+  const [connection] = useState(() => new Connection(path, isTelnet));
+  const redraw = (): void => {
+    frame.current ||= requestAnimationFrame(() => {
+      frame.current = 0;
+      setTick((before) => before + 1);
+    });
   };
-  const isEnded = state.kind === 'ended';
+  useEffect(() => {
+    const { socket } = connection;
+    let wasOpen = false;
+    socket.onopen = () => {
+      wasOpen = true;
+      setState({ kind: 'open' });
+    };
+    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
+      connection.read(data);
+      redraw();
+    };
+    socket.onclose = ({ code, reason }) => setState({ kind: 'ended', code, reason, wasOpen });
+    return () => {
+      socket.onclose = socket.onmessage = null;
+      socket.close(NORMAL);
+      cancelAnimationFrame(frame.current);
+    };
+  }, [connection]);
+  return { state, connection, redraw };
+}
+
+interface ConnectedProps extends SessionProps {
+  readonly onAgain: () => void;
+}
+
+function Connected({ name, path, isTelnet, onAgain, onClose }: ConnectedProps) {
+  const words = tabWords();
+  const { state, connection, redraw } = useConnection(path, isTelnet);
+  const { screen, telnet, lines } = connection;
+  const [end, setEnd] = useState<LineEnd>('crlf');
+  const [ownChoice, setOwnChoice] = useState<boolean>();
+  const options = useRef<HTMLDivElement>(null);
+  // A port that echoes gets letter by letter; for others the page shows the line and sends it whole.
+  const hasLines = ownChoice ?? telnet?.isEchoing !== true;
+  screen.isFeedLine = hasLines;
+  const write = (text: string): void => {
+    if (state.kind !== 'open') return;
+    // Telnet wants a NUL behind the CR of a key (RFC 854).
+    if (!hasLines) connection.send(telnet === undefined ? text : text.replaceAll('\r', '\r\0'));
+    else {
+      const { sent, shown } = lines.write(text, LINE_ENDS[end]);
+      screen.write(shown);
+      connection.send(sent);
+      redraw();
+    }
+  };
   return (
     <Section
       title={words.sessionOf(name)}
       actions={
         <>
-          {isEnded && (
-            <Button icon={Plug} onClick={() => setRound((before) => before + 1)}>
+          {state.kind === 'ended' && (
+            <Button icon={Plug} onClick={onAgain}>
               {words.sessionAgain}
             </Button>
           )}
@@ -148,46 +154,34 @@ export function TextSession({ name, path, isTelnet, onClose }: SessionProps) {
         <p class="muted" role="status">
           <StateText state={state} />
         </p>
-        <div class="shell" ref={log} role="log" aria-label={words.sessionOf(name)} tabIndex={0}>
-          {droppedCount > 0 && <p class="muted small">{words.sessionDropped(droppedCount, LINES_MAX)}</p>}
-          <pre>{text}</pre>
-        </div>
-        <form
-          class="shell-line"
-          onSubmit={(event) => {
-            event.preventDefault();
-            submit();
+        <Terminal
+          label={words.sessionOf(name)}
+          words={words}
+          screen={screen}
+          onText={write}
+          onSize={(columns, rows) => {
+            connection.resize(columns, rows);
+            redraw();
           }}
-        >
-          <input
-            ref={input}
-            class="input mono grow"
-            // The types of JSX know each kind of field apart.
-            type={(isHidden ? 'password' : 'text') as 'text'}
-            aria-label={words.sessionLine}
-            placeholder={words.sessionLine}
-            value={line}
-            maxLength={INPUT_LENGTH_MAX}
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck={false}
-            onInput={(event) => setLine(event.currentTarget.value)}
-          />
-          <Button kind="main" type="submit" icon={Send} blocked={state.kind === 'open' ? undefined : words.sessionLine}>
-            {words.sessionSend}
-          </Button>
-        </form>
-        <div class="row">
-          <CheckField label={words.sessionHidden} isChecked={isHidden} onChange={setHidden} />
-          <Button onClick={() => session.send(INTERRUPT)}>{words.sessionInterrupt}</Button>
-          <SelectField
-            label={words.sessionEnd}
-            value={end}
-            options={(Object.keys(LINE_ENDS) as LineEnd[]).map((value) => ({ value, text: words.lineEnds[value] }))}
-            onChange={setEnd}
-          />
+          onLeave={() => options.current?.querySelector('input')?.focus()}
+        />
+        <div class="row" ref={options}>
+          <CheckField label={words.sessionLines} isChecked={hasLines} onChange={setOwnChoice} />
+          {hasLines && (
+            <SelectField
+              label={words.sessionEnd}
+              value={end}
+              options={(Object.keys(LINE_ENDS) as LineEnd[]).map((value) => ({ value, text: words.lineEnds[value] }))}
+              onChange={setEnd}
+            />
+          )}
         </div>
       </div>
     </Section>
   );
+}
+
+export function TerminalSession(props: SessionProps) {
+  const [round, setRound] = useState(0);
+  return <Connected key={round} {...props} onAgain={() => setRound((before) => before + 1)} />;
 }

@@ -97,8 +97,8 @@ const de: TabTexts = {
   remoteEdit: (name) => `${name} ändern`,
   remoteConnect: 'Verbinden',
   remoteConnectTo: (name) => `Mit ${name} verbinden`,
-  remoteOpen: 'Hier als Text öffnen',
-  remoteTextHint: 'Diese Seite sendet Zeilen und zeigt als Text, was zurückkommt.',
+  remoteOpen: 'Terminal hier öffnen',
+  remoteTextHint: 'Diese Seite hat dafür ein Terminal.',
   remoteProgramHint: (protocol) =>
     `${protocol} braucht ein Programm auf Ihrem Rechner. Sein Weg zum Gerät ist einer von diesen:`,
   remoteSsh: 'SSH über den Server',
@@ -115,11 +115,12 @@ const de: TabTexts = {
   sessionAgain: 'Neu verbinden',
   sessionClose: 'Sitzung beenden',
   sessionDropped: (count, max) => `${lines(count)} davor fehlen: ${numberText(max)} bleiben stehen.`,
-  sessionLine: 'Zeile schreiben',
-  sessionSend: 'Senden',
-  sessionHidden: 'Eingabe verbergen',
-  sessionInterrupt: 'Strg C senden',
+  sessionLines: 'Ganze Zeilen senden und hier anzeigen: für Ports ohne Echo',
   sessionEnd: 'Zeilenende',
+  terminalField: (label) => `${label}, Tastatur`,
+  terminalHelp:
+    'Umschalt F6 verlässt das Terminal. Strg Umschalt V fügt ein; Strg C kopiert das Markierte und unterbricht sonst. Umschalt Bild auf blättert zurück.',
+  terminalKeys: ['Esc', 'Tab', 'Strg', '←', '↑', '↓', '→'],
   lineEnds: { crlf: 'CR LF', lf: 'LF', cr: 'CR' },
 };
 

@@ -95,8 +95,8 @@ const en = {
   remoteEdit: (name: string) => `Change ${name}`,
   remoteConnect: 'Connect',
   remoteConnectTo: (name: string) => `Connect to ${name}`,
-  remoteOpen: 'Open here as text',
-  remoteTextHint: 'Lines can be sent from this page, and what comes back is shown as text.',
+  remoteOpen: 'Open a terminal here',
+  remoteTextHint: 'This page has a terminal for it.',
   remoteProgramHint: (protocol: string) =>
     `${protocol} needs a program on your machine. Its way to the device is one of:`,
   remoteSsh: 'SSH through the server',
@@ -113,11 +113,13 @@ const en = {
   sessionAgain: 'Connect again',
   sessionClose: 'End the session',
   sessionDropped: (count: number, max: number) => `${lines(count)} before are gone: ${numberText(max)} are kept.`,
-  sessionLine: 'Write a line',
-  sessionSend: 'Send',
-  sessionHidden: 'Hide what I write',
-  sessionInterrupt: 'Send Ctrl C',
+  sessionLines: 'Send whole lines, and show them here: for ports that echo nothing',
   sessionEnd: 'End of a line',
+  terminalField: (label: string) => `${label}, keyboard`,
+  terminalHelp:
+    'Shift F6 leaves the terminal. Ctrl Shift V pastes; Ctrl C copies what is selected, and interrupts otherwise. Shift Page Up goes back.',
+  /** Keys of touch screens, as view.tsx has them. */
+  terminalKeys: ['Esc', 'Tab', 'Ctrl', '←', '↑', '↓', '→'],
   lineEnds: { crlf: 'CR LF', lf: 'LF', cr: 'CR' },
 };
 
