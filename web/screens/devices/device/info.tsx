@@ -3,11 +3,10 @@ import { Pencil, RotateCw, Trash2 } from 'lucide';
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { api, got } from '../../../core/api/api.ts';
+import { changedMeanwhile } from '../../../core/api/error.ts';
 import { pathOf } from '../../../core/api/json.ts';
 import { usePoll } from '../../../core/api/poll.ts';
 import { sendRaw } from '../../../core/api/send.ts';
-import { changedMeanwhile } from '../../../core/api/error.ts';
-import { pathOf } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
@@ -145,7 +144,7 @@ function ExternalIds({ id }: { readonly id: string }) {
 function LastMessage({ device }: { readonly device: ManagedObject }) {
   const heard = useLoaded(
     async (signal) => {
-      const path = pathOf`/inventory/managedObjects/${device.id}/availability`;
+      const path = `${devicePath(device.id)}/availability`;
       return (await sendRaw(path, { signal, headers: { Accept: 'text/plain' } })).text();
     },
     [device.id],
