@@ -114,7 +114,6 @@ const de: TabTexts = {
   sessionEnded: (reason) => `Die Sitzung ist beendet: ${reason}`,
   sessionAgain: 'Neu verbinden',
   sessionClose: 'Sitzung beenden',
-  sessionDropped: (count, max) => `${lines(count)} davor fehlen: ${numberText(max)} bleiben stehen.`,
   sessionLines: 'Ganze Zeilen senden und hier anzeigen: für Ports ohne Echo',
   sessionEnd: 'Zeilenende',
   terminalField: (label) => `${label}, Tastatur`,

@@ -112,7 +112,6 @@ const en = {
   sessionEnded: (reason: string) => `The session has ended: ${reason}`,
   sessionAgain: 'Connect again',
   sessionClose: 'End the session',
-  sessionDropped: (count: number, max: number) => `${lines(count)} before are gone: ${numberText(max)} are kept.`,
   sessionLines: 'Send whole lines, and show them here: for ports that echo nothing',
   sessionEnd: 'End of a line',
   terminalField: (label: string) => `${label}, keyboard`,

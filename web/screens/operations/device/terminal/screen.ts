@@ -43,8 +43,6 @@ export class Screen {
   rows: Row[] = [];
   /** Lines that went off the top. */
   readonly kept: Row[] = [];
-  /** Lines that are gone. */
-  droppedCount = 0;
   isCursorShown = true;
   /** Arrows are sent as the program has asked for. */
   hasApplicationKeys = false;
@@ -99,7 +97,7 @@ export class Screen {
 
   /** Text that came since, for those who do not see the screen. */
   takeSpoken(): string {
-    const spoken = this.#spoken;
+    const spoken = this.#spoken.slice(-SPOKEN_LENGTH_MAX);
     this.#spoken = '';
     return spoken;
   }
@@ -206,7 +204,10 @@ export class Screen {
   }
 
   #speak(text: string): void {
-    if (!this.isAlternate) this.#spoken = (this.#spoken + text).slice(-SPOKEN_LENGTH_MAX);
+    if (this.isAlternate) return;
+    this.#spoken += text;
+    // Not each time: that would cost a flood more than its drawing.
+    if (this.#spoken.length > SPOKEN_LENGTH_MAX * 2) this.#spoken = this.#spoken.slice(-SPOKEN_LENGTH_MAX);
   }
 
   #control(letter: string): void {
@@ -242,7 +243,7 @@ export class Screen {
 
   #keep(rows: readonly Row[]): void {
     this.kept.push(...rows);
-    this.droppedCount += this.kept.splice(0, Math.max(this.kept.length - LINES_MAX, 0)).length;
+    while (this.kept.length > LINES_MAX) this.kept.shift();
   }
 
   #feed(): void {
@@ -286,7 +287,7 @@ export class Screen {
 
   #erase(part: number): void {
     if (part === 3) {
-      this.droppedCount += this.kept.splice(0).length;
+      this.kept.length = 0;
       return;
     }
     if (part !== 2) this.#eraseLine(part);

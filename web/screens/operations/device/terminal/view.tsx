@@ -15,7 +15,6 @@ import {
   widthOf,
 } from './cells.ts';
 import type { Pen, Row } from './cells.ts';
-import { LINES_MAX } from './screen.ts';
 import type { Screen } from './screen.ts';
 
 /** How often what came is read out, and how far a turn of the wheel goes. */
@@ -101,7 +100,6 @@ export interface TerminalProps {
     readonly terminalHelp: string;
     /** Of the bar for touch screens, in the order of `BAR`. */
     readonly terminalKeys: readonly string[];
-    readonly sessionDropped: (count: number, max: number) => string;
   };
   readonly screen: Screen;
   /** What is typed or pasted. */
@@ -117,7 +115,6 @@ export function Terminal({ label, words, screen, onText, onSize, onLeave }: Term
   const root = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLTextAreaElement>(null);
-  const probe = useRef<HTMLSpanElement>(null);
   const log = useRef<HTMLDivElement>(null);
   const elements = useRef(new WeakMap<Row, HTMLElement>());
   const isAtEnd = useRef(true);
@@ -137,16 +134,17 @@ export function Terminal({ label, words, screen, onText, onSize, onLeave }: Term
       if (text !== '' && log.current !== null) log.current.textContent = text;
     }, SPEAK_MS);
     const observer = new ResizeObserver(() => {
-      const letter = probe.current?.getBoundingClientRect();
-      if (!letter?.width || root.current === null) return;
-      // The letter is ten letters: one may be no whole number of pixels wide.
+      // The field is as large as two letters.
+      const field = input.current?.getBoundingClientRect();
+      if (!field?.width || root.current === null) return;
       size.current(
-        Math.floor(root.current.clientWidth / (letter.width / 10)),
-        Math.floor(root.current.clientHeight / letter.height),
+        Math.floor(root.current.clientWidth / (field.width / 2)),
+        Math.floor(root.current.clientHeight / field.height),
       );
     });
     if (root.current !== null) observer.observe(root.current);
-    input.current?.focus();
+    root.current?.scrollIntoView({ block: 'nearest' });
+    input.current?.focus({ preventScroll: true });
     return () => {
       clearInterval(timer);
       observer.disconnect();
@@ -207,9 +205,6 @@ export function Terminal({ label, words, screen, onText, onSize, onLeave }: Term
         }}
         tabIndex={-1}
       >
-        {screen.droppedCount > 0 && !screen.isAlternate && (
-          <p class="terminal-gone">{words.sessionDropped(screen.droppedCount, LINES_MAX)}</p>
-        )}
         <div class="terminal-rows">
           <div ref={list} />
           <span class="terminal-cursor" hidden={!screen.isCursorShown} style={place} />
@@ -236,9 +231,6 @@ export function Terminal({ label, words, screen, onText, onSize, onLeave }: Term
             }}
           />
         </div>
-        <span class="terminal-probe" ref={probe} aria-hidden="true">
-          {'0'.repeat(10)}
-        </span>
       </div>
       <div class="terminal-bar">
         {BAR.map((key, index) => (
