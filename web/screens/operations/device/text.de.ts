@@ -118,7 +118,7 @@ const de: TabTexts = {
   sessionEnd: 'Zeilenende',
   terminalField: (label) => `${label}, Tastatur`,
   terminalHelp:
-    'Umschalt F6 verlässt das Terminal. Strg Umschalt V fügt ein; Strg C kopiert das Markierte und unterbricht sonst. Umschalt Bild auf blättert zurück.',
+    'Umschalt F6 verlässt das Terminal, Strg Umschalt V fügt ein, Strg C kopiert Markiertes, Umschalt Bild auf blättert zurück.',
   terminalKeys: ['Esc', 'Tab', 'Strg', '←', '↑', '↓', '→'],
   lineEnds: { crlf: 'CR LF', lf: 'LF', cr: 'CR' },
 };

@@ -116,7 +116,7 @@ const en = {
   sessionEnd: 'End of a line',
   terminalField: (label: string) => `${label}, keyboard`,
   terminalHelp:
-    'Shift F6 leaves the terminal. Ctrl Shift V pastes; Ctrl C copies what is selected, and interrupts otherwise. Shift Page Up goes back.',
+    'Shift F6 leaves the terminal, Ctrl Shift V pastes, Ctrl C copies a selection, Shift Page Up goes back.',
   /** Keys of touch screens, as view.tsx has them. */
   terminalKeys: ['Esc', 'Tab', 'Ctrl', '←', '↑', '↓', '→'],
   lineEnds: { crlf: 'CR LF', lf: 'LF', cr: 'CR' },

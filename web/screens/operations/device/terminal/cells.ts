@@ -10,16 +10,8 @@ export const UNDERLINE = 8;
 export const INVERSE = 16;
 export const HIDDEN = 32;
 export const STRUCK = 64;
-/** By the number of the sequence that sets it. */
+/** By the number that sets one; 20 more takes it away. */
 const FLAGS = [0, BOLD, DIM, ITALIC, UNDERLINE, 0, 0, INVERSE, HIDDEN, STRUCK];
-const FLAGS_OFF: Readonly<Record<number, number>> = {
-  22: BOLD | DIM,
-  23: ITALIC,
-  24: UNDERLINE,
-  27: INVERSE,
-  28: HIDDEN,
-  29: STRUCK,
-};
 
 /** How cells are drawn. */
 export interface Pen {
@@ -81,7 +73,8 @@ export function penAfter(pen: Pen, parts: readonly string[]): Pen {
     else if (code === 21 || (code === 4 && own[1] !== 0)) flags |= UNDERLINE;
     else if (code === 4) flags &= ~UNDERLINE;
     else if (code < FLAGS.length) flags |= FLAGS[code];
-    else if (code in FLAGS_OFF) flags &= ~FLAGS_OFF[code];
+    else if (code === 22) flags &= ~(BOLD | DIM);
+    else if (code > 22 && code < 30) flags &= ~FLAGS[code - 20];
     else if (code >= 30 && code <= 37) ink = code - 30;
     else if (code >= 40 && code <= 47) ground = code - 40;
     else if (code >= 90 && code <= 97) ink = code - 82;

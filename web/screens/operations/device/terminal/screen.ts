@@ -213,7 +213,7 @@ export class Screen {
   #control(letter: string): void {
     if (letter === '\r') this.#x = 0;
     else if (letter === '\b') this.#goTo(this.cursor.x - 1, this.#y);
-    else if (letter === '\t') this.#tab(1);
+    else if (letter === '\t') this.#goTo((Math.floor(this.cursor.x / TAB_WIDTH) + 1) * TAB_WIDTH, this.#y);
     else if (letter === '\u000e' || letter === '\u000f') this.#set = letter === '\u000e' ? 1 : 0;
     else if (letter >= '\n' && letter <= '\f') {
       if (this.isFeedLine) this.#x = 0;
@@ -232,13 +232,6 @@ export class Screen {
     const least = this.#y >= this.#top ? this.#top : 0;
     const most = this.#y <= this.#bottom ? this.#bottom : this.rows.length - 1;
     this.#goTo(this.#x, clamp(this.#y + count, least, most));
-  }
-
-  #tab(count: number): void {
-    this.#goTo(
-      (Math.floor((this.cursor.x + (count < 0 ? TAB_WIDTH - 1 : 0)) / TAB_WIDTH) + count) * TAB_WIDTH,
-      this.#y,
-    );
   }
 
   #keep(rows: readonly Row[]): void {
@@ -327,16 +320,11 @@ export class Screen {
 
   #reset(): void {
     this.#showAlternate(false);
-    this.#softReset();
-    this.hasPasteBrackets = false;
-    this.#goTo(0, 0);
-    this.#erase(2);
-  }
-
-  #softReset(): void {
-    this.isCursorShown = this.#isWrapping = true;
-    this.hasApplicationKeys = this.#isInserting = false;
     this.#pen = PLAIN;
+    this.#erase(2);
+    this.#goTo(0, 0);
+    this.isCursorShown = this.#isWrapping = true;
+    this.hasApplicationKeys = this.hasPasteBrackets = this.#isInserting = false;
     this.#sets = ['B', 'B'];
     this.#set = 0;
     this.#saved.length = 0;
@@ -373,10 +361,6 @@ export class Screen {
         return this.#goTo(x + count, this.#y);
       case 'D':
         return this.#goTo(x - count, this.#y);
-      case 'E':
-      case 'F':
-        this.#x = 0;
-        return this.#move(final === 'E' ? count : -count);
       case 'G':
         return this.#goTo(count - 1, this.#y);
       case 'H':
@@ -384,8 +368,6 @@ export class Screen {
         return this.#goTo(number(1) - 1, count - 1);
       case 'd':
         return this.#goTo(x, count - 1);
-      case 'Z':
-        return this.#tab(-count);
       case 'J':
         return this.#erase(number(0));
       case 'K':
@@ -437,8 +419,6 @@ export class Screen {
         return this.#save();
       case 'u':
         return this.#restore();
-      case '!p':
-        return this.#softReset();
     }
   }
 

@@ -25,6 +25,15 @@ const BAR = ['Escape', 'Tab', 'Control', 'ArrowLeft', 'ArrowUp', 'ArrowDown', 'A
 /** The steps of the cube of colours: 16 to 231; the rest are greys. */
 const CUBE = [0, 95, 135, 175, 215, 255];
 
+const LOOKS = [
+  [HIDDEN, 'color', 'transparent'],
+  [BOLD, 'fontWeight', 'bold'],
+  [DIM, 'opacity', '0.7'],
+  [ITALIC, 'fontStyle', 'italic'],
+  [UNDERLINE, 'textDecoration', 'underline'],
+  [STRUCK, 'textDecoration', 'line-through'],
+] as const;
+
 export function colourText(colour: number): string {
   if (colour < 16) return `var(--ansi-${colour})`;
   const at = colour - 16;
@@ -45,11 +54,7 @@ function dress({ style }: HTMLElement, { ink, ground, flags }: Pen): void {
   else if (flags & INVERSE) style.color = 'var(--ansi-ground)';
   if (back !== NO_COLOUR) style.background = colourText(back);
   else if (flags & INVERSE) style.background = 'var(--ansi-text)';
-  if (flags & HIDDEN) style.color = 'transparent';
-  if (flags & BOLD) style.fontWeight = 'bold';
-  if (flags & DIM) style.opacity = '0.7';
-  if (flags & ITALIC) style.fontStyle = 'italic';
-  style.textDecoration = `${flags & UNDERLINE ? 'underline ' : ''}${flags & STRUCK ? 'line-through' : ''}`;
+  for (const [flag, name, value] of LOOKS) if (flags & flag) style[name] = value;
 }
 
 /** A run of cells that look alike is one node; a wide letter has its own, which is two cells wide in every font. */
