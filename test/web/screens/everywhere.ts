@@ -46,17 +46,26 @@ export async function pathsOf(device: string): Promise<readonly string[]> {
   );
 }
 
-/** Screens without a view of their own: before the login, and the parts of the console. */
-const WITHOUT_COPY = [GALLERY, '/login', '/search'];
+/** Screens that ask the server for nothing by themselves: live traffic, series that no one has chosen, no screen. */
+const LINK_ALONE = ['/traffic', '/explore', '/no/such/screen'];
+/** Keeps what is copied where the test reads it. */
+const KEEP_COPIED = 'navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }';
 
-/** Every screen says how to get what it shows. */
-async function hasCopyMenu(t: Test, page: Page, path: string): Promise<void> {
-  if (WITHOUT_COPY.includes(path)) return;
-  t.equal(
-    await page.locator('main .page-head').getByRole('button', { name: 'Copy as' }).count(),
-    1,
-    `${path} is copied`,
-  );
+/** Every screen says how to get what it shows, and the server takes the requests. */
+async function copiesRequests(t: Test, console: ConsoleBrowser, page: Page, path: string): Promise<void> {
+  await page.locator('main .page-head').getByRole('button', { name: 'Copy as' }).click();
+  await page.getByRole('menuitem', { name: 'Link', exact: true }).waitFor();
+  const item = page.getByRole('menuitem', { name: 'curl command' });
+  t.equal((await item.count()) === 0, LINK_ALONE.includes(path), `${path} has its requests`);
+  if (LINK_ALONE.includes(path)) return;
+  await item.click();
+  for (const command of (await page.evaluate<string>('copied')).split('\n\n')) {
+    const [, url] = /'(http[^']+)'/.exec(command) ?? [];
+    t.ok(url, `${path} has a command`);
+    // Examples of the route table may name what is not there.
+    if (url !== undefined && !command.includes('-X'))
+      t.ok([200, 404].includes((await console.server.rest.get(url)).status), url);
+  }
 }
 
 export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<void> {
@@ -67,6 +76,7 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
   await rest.create('/alarm/alarms', { source, time, type: 'c8y_Hot', text: 'Hot', severity: 'MAJOR' });
   await rest.create('/event/events', { source, time, type: 'c8y_Door', text: 'Door opened' });
   const light = await console.page(t);
+  await light.addInitScript(KEEP_COPIED);
   const small = await console.page(t, { scheme: 'dark', width: 360, language: 'pseudo' });
   const begins = Math.floor(Math.random() * 2);
   const isBoth = rounds(1, 2) === 2;
@@ -80,7 +90,7 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
     if (isLight || isBoth) {
       await open(light, path);
       t.same(await console.violations(light), [], `${path}, light, 1280 px`);
-      await hasCopyMenu(t, light, path);
+      if (path !== GALLERY) await copiesRequests(t, console, light, path);
     }
     if (isLight && !isBoth) continue;
     await open(small, path);

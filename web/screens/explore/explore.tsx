@@ -123,7 +123,11 @@ export default function Explore() {
   });
   return (
     <Page
-      copy={() => refs.map((ref) => ({ path: seriesPath({ ...ref, ...view.span.peek(), interval: interval ?? '' }) }))}
+      copy={
+        refs.length === 0
+          ? undefined
+          : () => refs.map((ref) => ({ path: seriesPath({ ...ref, ...view.span.peek(), interval: interval ?? '' }) }))
+      }
       absoluteUrl={() => location.origin + location.pathname + addressOf('', { ...state, ...absoluteRange(range) })}
       title={words.title}
       actions={
