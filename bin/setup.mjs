@@ -238,8 +238,12 @@ export async function checkFormat() {
   return true;
 }
 
-/** True when the program is on the path; of `<Python>:<module>` when that Python can import the module. */
+/**
+ * True when the program is on the path; of `<Python>:<module>` when that Python can import the module; of `<name>.h` when
+ * C finds the header.
+ */
 export function hasProgram(name) {
+  if (name.endsWith('.h')) return existsSync(join('/usr/include', name));
   const [program, module] = name.split(':');
   const command = module === undefined ? `command -v ${program}` : `${program} -c 'import ${module}'`;
   return spawnSync('sh', ['-c', command], { stdio: 'ignore' }).status === 0;

@@ -50,6 +50,9 @@ const PROGRAMS = {
   bwrap: 'bubblewrap',
   '/usr/sbin/sshd': 'openssh-server',
   ssh: 'openssh-client',
+  gcc: 'gcc',
+  'stdlib.h': 'libc6-dev',
+  'mosquitto.h': 'libmosquitto-dev',
 };
 
 /** What runs against a cluster, and what that needs; see CONTRIBUTING.md. */

@@ -62,14 +62,10 @@ function python(access: DeviceAccess): SnippetText {
   );
   return {
     install: 'pip install paho-mqtt',
-    text: `import paho.mqtt.client as mqtt
+    text: `import paho.mqtt.publish as publish
 
-client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id=${id})
-client.username_pw_set(${user}, ${password})
-client.connect(${host}, ${access.mqttPort})
-client.loop_start()
-client.publish("s/us", "${ROW}", qos=1).wait_for_publish(10)
-client.disconnect()
+auth = {"username": ${user}, "password": ${password}}
+publish.single("s/us", "${ROW}", qos=1, hostname=${host}, port=${access.mqttPort}, client_id=${id}, auth=auth)
 `,
   };
 }
