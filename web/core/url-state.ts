@@ -1,5 +1,5 @@
 /** State of a screen in the query of its URL: what reload, Back and a copied link bring again. */
-import { useLocation } from 'preact-iso';
+import { useLocation, useRoute } from 'preact-iso';
 import { useCallback, useMemo } from 'preact/hooks';
 
 /** How a value stands in the URL. `write` gives undefined for the default, which stays out of the URL. */
@@ -86,16 +86,19 @@ export type SetState<S extends Shape> = (changes: Partial<StateOf<S>>, options?:
  * @param shape constant: made outside of the component.
  */
 export function useUrlState<S extends Shape>(shape: S): readonly [StateOf<S>, SetState<S>] {
-  const { url, route } = useLocation();
+  const { url, path, route } = useLocation();
+  // A screen stays until the next one is loaded, whose address is not its own.
+  const own = useRoute().path ?? path;
   const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
   const state = useMemo(() => readState(shape, search), [shape, search]);
   const set = useCallback<SetState<S>>(
     (changes, { isStep = false } = {}) => {
+      if (own !== (location.pathname.replace(/\/+$/, '') || '/')) return;
       // Two changes in one turn build on each other, so the address of the moment counts, not that of the last paint.
       const next = writeState(shape, location.search, changes);
       if (next !== location.search) route(location.pathname + next, !isStep);
     },
-    [shape, route],
+    [shape, route, own],
   );
   return [state, set];
 }

@@ -89,7 +89,11 @@ export default function MapScreen() {
           />
         )}
         <Section title={words.list}>
-          {places.error && <Fault error={places.error} retry={places.reload} />}
+          {places.error ? (
+            <Fault error={places.error} retry={places.reload} />
+          ) : (
+            places.data === undefined && <Loading />
+          )}
           <p class="muted small" role="status">
             {counted.data !== undefined &&
               places.data !== undefined &&
