@@ -57,6 +57,8 @@ const listeners = new Set<Listening>();
 const counts = new Map<string, number>();
 /** Channels that are in force. */
 const agreed = new Set<string>();
+/** When the channels last told something. */
+const toldMs = new Map<string, number>();
 /** Channels that were refused; another screen that wants one asks for it again. */
 const denied = new Set<string>();
 /** What was said of a channel of a screen that has no words of its own for it. */
@@ -84,6 +86,7 @@ function askForFrame(): void {
 
 function keep(message: LiveMessage): void {
   const wildcard = `${message.channel.slice(0, message.channel.lastIndexOf('/'))}/*`;
+  for (const channel of [message.channel, wildcard]) if (counts.has(channel)) toldMs.set(channel, Date.now());
   for (const listener of listeners) {
     if (!listener.channels.has(message.channel) && !listener.channels.has(wildcard)) continue;
     listener.waiting.push(message);
@@ -183,6 +186,7 @@ function leave(channel: string): void {
   counts.delete(channel);
   agreed.delete(channel);
   denied.delete(channel);
+  toldMs.delete(channel);
   tell?.({ kind: 'unsubscribe', channel });
 }
 
@@ -196,6 +200,7 @@ export function useLive(channels: readonly string[], listener: LiveListener): bo
   const [isDenied, setDenied] = useState(false);
   const key = channels.join(' ');
   const isFirst = useRef(true);
+  const [beganMs] = useState(Date.now);
   useEffect(() => {
     const wanted = key === '' ? [] : key.split(' ');
     if (wanted.length === 0) return undefined;
@@ -203,6 +208,8 @@ export function useLive(channels: readonly string[], listener: LiveListener): bo
     // again would make it ask for ever.
     const isAskedAgain = isFirst.current && !key.startsWith(MEASUREMENTS);
     isFirst.current = false;
+    // Of a channel that another screen has left a message may have come since this one asked for what it shows.
+    const isMissed = isAskedAgain && wanted.some((channel) => (toldMs.get(channel) ?? 0) >= beganMs);
     const listening: Listening = {
       channels: new Set(wanted),
       waiting: [],
@@ -217,6 +224,7 @@ export function useLive(channels: readonly string[], listener: LiveListener): bo
       },
     };
     listeners.add(listening);
+    if (isMissed) listening.gap.ask();
     let isAsked = false;
     const ask = (): void => {
       isAsked = true;
