@@ -9,7 +9,7 @@
  * `N passed, N failed` (`, N skipped`). The build and the type check count as one each. On CI a test skipped for a
  * missing program is a failure.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -31,7 +31,7 @@ import { ensureSdkApplication } from './sdk-application.mjs';
 import { ensureOlderVersion } from './older-version.mjs';
 import { ensureSecondNode } from './second-node.mjs';
 import { startsNoProcess } from './test-graph.mjs';
-import { TestRun, childrenCpuMs, isOnly, namedFiles } from './test-run.mjs';
+import { TURNS, TestRun, childrenCpuMs, isOnly, namedFiles, turn } from './test-run.mjs';
 
 const PROGRAMS = {
   'redis-server': 'redis-server',
@@ -108,8 +108,10 @@ const HOST_STOP_MS = 60_000;
 
 /** Of test/faults what every commit runs: the others, and the files of the cluster, take turns. */
 const EVERY_TIME_FAULTS = new Set(['kill-server', 'power-cut'].map((name) => `test/faults/${name}.test.ts`));
-/** Long files: every other commit, the first and the third in turns 0 and 2, the others in 1 and 3. */
-const HALF_FILES = ['guide/guide', 'web/screens', 'cli/backup', 'web/walk'].map((name) => `test/${name}.test.ts`);
+/** Long files: every other commit, those at even places in turns 0 and 2, the others in 1 and 3. */
+const HALF_FILES = ['guide/guide', 'web/screens', 'web/states', 'web/walk', 'cli/backup'].map(
+  (name) => `test/${name}.test.ts`,
+);
 /** Beside them, files that take 10 to 35 s of CPU time, of parts that seldom change. */
 const COSTLY_FILES = new Set(
   [
@@ -123,20 +125,6 @@ const COSTLY_FILES = new Set(
     'store/redis/reader',
   ].map((name) => `test/${name}.test.ts`),
 );
-const TURNS = 4;
-
-/** The commit says whose turn it is, so that a run can be repeated. MILLRACE_TEST_TURN=0 to 3 chooses. */
-function turnOf() {
-  const chosen = Number(process.env.MILLRACE_TEST_TURN ?? Number.NaN);
-  if (Number.isInteger(chosen) && chosen >= 0 && chosen < TURNS) return chosen;
-  try {
-    const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
-    return Number.parseInt(commit.toString().slice(0, 4), 16) % TURNS;
-  } catch {
-    return 0; // Not a clone, or no git.
-  }
-}
-
 /** @returns of files in mixed order those whose turn it is. */
 const inTurn = (names, turn) => names.filter((_, index) => index % TURNS === turn);
 
@@ -320,7 +308,6 @@ const application = isSdk ? await ensureSdkApplication() : undefined;
 if (application !== undefined) run.step(application.reason ?? 'web application', application.folder !== undefined);
 const runsBothWays = isEverywhere || isSdk || given.length > 0;
 const isFault = (name) => name.startsWith('test/faults/');
-const turn = turnOf();
 const takesTurns = (name) => (isFault(name) && !EVERY_TIME_FAULTS.has(name)) || COSTLY_FILES.has(name);
 const turnFiles = runsBothWays
   ? files

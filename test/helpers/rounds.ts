@@ -13,3 +13,10 @@ export const crashPlaces = (): { readonly first: number; readonly by: number } =
   const by = rounds(4, 1);
   return { first: 1 + Math.floor(Math.random() * by), by };
 };
+
+/**
+ * Of rows 0, 1, … of a file that runs every other turn (`HALF_FILES` of bin/test.mjs): every other row in each of its
+ * two turns, all with `--everywhere`.
+ */
+export const isInTurn = (row: number): boolean =>
+  rounds(1, 2) === 2 || row % 2 === Math.floor(Number(process.env['MILLRACE_TEST_TURN'] ?? 0) / 2);

@@ -98,6 +98,15 @@ export class ConsoleBrowser {
     await this.settle(page);
   }
 
+  /** Logs in by the form, in a page that is logged out. @param user with its tenant. */
+  async logIn(page: Page, user: string, password: string): Promise<void> {
+    await page.goto(this.url('/'));
+    await page.getByLabel('User name').fill(user);
+    await page.getByLabel('Password').fill(password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: `Account: ${user.slice(user.indexOf('/') + 1)}` }).waitFor();
+  }
+
   /** Waits until the page has its answers. A shared worker's connection never ends, so `networkidle` never comes. */
   async settle(page: Page): Promise<void> {
     const open = this.#open.get(page) as Set<unknown>;

@@ -1,15 +1,15 @@
 /**
  * Every row of the route table: opens by its URL; without violations of WCAG 2.2 AA in light at 1280 px; in dark at
  * 360 px, in the pseudo language, whose texts are a third longer, with the right contrast and without sideways scrolling.
- * At each commit every other row in light and the rows between in dark, or the other way round.
+ * Each commit takes every other row in light and the rows between in dark, or the other way round, by its turn.
  */
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { rounds } from '../../helpers/rounds.ts';
+import { isInTurn, rounds } from '../../helpers/rounds.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
 import { compareLooks, galleryScript, showGallery } from '../helpers/gallery.ts';
+import { GALLERY, pathsOf } from '../helpers/rows.ts';
 
-const GALLERY = '/gallery';
 /** Rules whose outcome depends on theme and width. */
 const OF_LOOKS = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
 /** Every text of these comes from the texts of the console. */
@@ -26,25 +26,6 @@ async function untranslated(page: Page): Promise<string[]> {
 
 const sidewaysPixels = (page: Page): Promise<number> =>
   page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-
-interface RouteRow {
-  readonly path: string;
-  readonly example?: Readonly<Record<string, string>>;
-}
-
-/** The console's route table. Its types belong to web/tsconfig.json, so the import names a built file. */
-async function routeRows(): Promise<readonly RouteRow[]> {
-  const { ROUTES } = await import(new URL('../../../web/routes.js', import.meta.url).href);
-  return ROUTES;
-}
-
-/** The path of every row of the route table. @param device stands in the place of one. */
-export async function pathsOf(device: string): Promise<readonly string[]> {
-  const valueOf = (value: string): string => (value === 'device' ? device : value);
-  return (await routeRows()).map(({ path, example = {} }) =>
-    path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(valueOf(example[name] ?? ''))),
-  );
-}
 
 /** Screens that ask the server for nothing by themselves: live traffic, series that no one has chosen, no screen. */
 const LINK_ALONE = ['/traffic', '/explore', '/no/such/screen'];
@@ -78,7 +59,6 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
   const light = await console.page(t);
   await light.addInitScript(KEEP_COPIED);
   const small = await console.page(t, { scheme: 'dark', width: 360, language: 'pseudo' });
-  const begins = Math.floor(Math.random() * 2);
   const isBoth = rounds(1, 2) === 2;
   const gallery = await galleryScript();
   const open = async (page: Page, path: string): Promise<void> => {
@@ -86,8 +66,8 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
     if (path === GALLERY) await showGallery(page, gallery);
   };
   for (const [index, path] of [...(await pathsOf(device)), '/no/such/screen'].entries()) {
-    const isLight = (index + begins) % 2 === 0;
-    if (isLight || isBoth) {
+    const isLight = isInTurn(index);
+    if (isLight) {
       await open(light, path);
       t.same(await console.violations(light), [], `${path}, light, 1280 px`);
       if (path !== GALLERY) await copiesRequests(t, console, light, path);

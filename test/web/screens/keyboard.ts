@@ -51,6 +51,11 @@ export async function keyboardWalk(t: Test, console: ConsoleBrowser): Promise<vo
   await press(page, page.locator('main').getByRole('link', { name: 'Operations', exact: true }));
   await press(page, page.getByRole('button', { name: 'Send an operation' }));
   const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  t.ok(await isFocused(page, page.getByRole('button', { name: 'Send an operation' })), 'the focus is back');
+  await page.keyboard.press('Enter');
   await press(page, dialog.getByRole('button', { name: 'Send', exact: true }));
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('row', { name: /c8y_Restart/ }).waitFor();

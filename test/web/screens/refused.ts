@@ -1,15 +1,15 @@
 /**
  * Every row of the route table while the server is too busy, while it refuses, and for a user without any role: each
- * screen opens and says so. At each commit a third of the rows meets each of them. Links lead from one to the next: to
+ * screen opens and says so. Each commit takes half of the rows with each. Links lead from one to the next: to
  * load the page for each would take five times as long.
  */
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { rounds } from '../../helpers/rounds.ts';
+import { isInTurn } from '../../helpers/rounds.ts';
 import { TENANT } from '../../helpers/running/server.ts';
 import { until } from '../../helpers/until.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
-import { pathsOf } from './everywhere.ts';
+import { follow, pathsOf } from '../helpers/rows.ts';
 
 const PASSWORD = 'Analytical-1';
 const MESSAGE = 'Refused by the test';
@@ -32,18 +32,11 @@ globalThis.fetch = async (input, init) => {
   return new Response(JSON.stringify(body), { status: Number(dataset.answer ?? 503) });
 };`;
 
-/** Follows a link to the path, for requests that are answered so. */
-const follow = (page: Page, path: string, answer: number | undefined): Promise<void> =>
+/** How the requests that follow are answered. */
+const answerAs = (page: Page, answer: number | undefined): Promise<void> =>
   page.evaluate(`
     delete document.documentElement.dataset.refused;
-    ${answer === undefined ? '' : `document.documentElement.dataset.answer = '${answer}';`}
-    (() => {
-      const link = document.createElement('a');
-      link.href = ${JSON.stringify(`/console${path}`)};
-      document.body.append(link);
-      link.click();
-      link.remove();
-    })()`);
+    ${answer === undefined ? '' : `document.documentElement.dataset.answer = '${answer}';`}`);
 
 interface Told {
   readonly text: string;
@@ -70,22 +63,17 @@ export async function refusedScreens(t: Test, console: ConsoleBrowser): Promise<
   await refused.goto(console.url('/'));
   await refused.getByText(MESSAGE).first().waitFor();
   const roleless = await console.page(t, { isLoggedOut: true });
-  await roleless.goto(console.url('/'));
-  await roleless.getByLabel('User name').fill(`${TENANT}/roleless`);
-  await roleless.getByLabel('Password').fill(PASSWORD);
-  await roleless.keyboard.press('Enter');
-  await roleless.getByRole('button', { name: 'Account: roleless' }).waitFor();
+  await console.logIn(roleless, `${TENANT}/roleless`, PASSWORD);
   const ways = [
     { name: 'a busy server', page: refused, answer: 503 },
     { name: 'a refusal', page: refused, answer: 403 },
     { name: 'no role', page: roleless, answer: undefined },
   ];
-  const begins = Math.floor(Math.random() * ways.length);
-  const isAll = rounds(1, 2) === 2;
   for (const [index, path] of (await pathsOf(device)).entries())
     for (const [number, { name, page, answer }] of ways.entries()) {
-      if (!isAll && (index + begins) % ways.length !== number) continue;
-      await follow(page, path, answer);
+      if (!isInTurn(index + number)) continue;
+      await answerAs(page, answer);
+      await follow(page, path);
       const isSilent = TELLS_LATER.includes(path);
       await console.settle(page);
       await until(`${path} with ${name} says what it has`, async () => {
