@@ -21,7 +21,7 @@ import {
 } from '../../web/core/url-state.ts';
 import { clientCodeOf, curlOf } from '../../web/parts/copy.tsx';
 import { jsonFault, prettyJson } from '../../web/parts/json.tsx';
-import { hasGone } from '../../web/parts/list.ts';
+import { hasGone } from '../../web/parts/list/list.ts';
 import { completions } from '../../web/parts/query-field.tsx';
 import { snippetOf } from '../../web/screens/devices/add/snippets.ts';
 

@@ -20,9 +20,9 @@ import {
   rebased,
 } from '../../web/screens/devices/device/raw-change.ts';
 import { deviceQuery, inOwnText } from '../../web/screens/devices/list.tsx';
-import { rowsFile } from '../../web/parts/table.tsx';
+import { rowsFile } from '../../web/parts/list/list-file.tsx';
 import type { ManagedObject } from '../../web/core/server/managed-object.ts';
-import type { Column } from '../../web/parts/table.tsx';
+import type { Column } from '../../web/parts/list/column.ts';
 import { searchDevices } from '../../web/screens/search/palette.tsx';
 import { untilTurn } from '../helpers/until.ts';
 

@@ -4,9 +4,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { isAborted } from '../core/api/error.ts';
 import { notify } from '../core/notices.ts';
+import { PAGE_SIZE } from '../core/server/managed-object.ts';
 import { common } from '../core/text/common.ts';
 import { Icon } from './icon.tsx';
-import { PAGE_SIZE } from './list.ts';
 
 export interface TreeNode {
   readonly id: string;

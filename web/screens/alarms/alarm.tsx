@@ -14,7 +14,7 @@ import { CopyButton } from '../../parts/copy.tsx';
 import { JsonView } from '../../parts/json.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Empty, Fault, FormFault, Loading } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { ALARM_ADMIN, changeAlarms } from './change.ts';
 import { words as alarmWords } from './text.ts';

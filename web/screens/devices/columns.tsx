@@ -4,7 +4,7 @@ import { href } from '../../core/route.ts';
 import { nameOf } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { AlarmBadges, ConnectionState, connectionOf, openAlarms } from '../../parts/badge.tsx';
-import type { Column } from '../../parts/table.tsx';
+import type { Column } from '../../parts/list/column.ts';
 import { Time } from '../../parts/time.tsx';
 import type { DeviceTexts } from './text.ts';
 

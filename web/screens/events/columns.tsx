@@ -4,7 +4,7 @@ import { href } from '../../core/route.ts';
 import { fileOf } from '../../core/server/event.ts';
 import type { DeviceEvent } from '../../core/server/event.ts';
 import { Icon } from '../../parts/icon.tsx';
-import type { Column } from '../../parts/table.tsx';
+import type { Column } from '../../parts/list/column.ts';
 import { Time } from '../../parts/time.tsx';
 import type { EventTexts } from './text.ts';
 

@@ -5,7 +5,7 @@ import { changeOf, useLive } from '../../core/live/live.ts';
 import type { DeviceEvent, EventFilter } from '../../core/server/event.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
 import { eventColumns } from './columns.tsx';
 import { words as eventWords } from './text.ts';
 

@@ -18,7 +18,7 @@ import { DevicePage } from '../../parts/device/page.tsx';
 import { CheckField, TextField } from '../../parts/fields.tsx';
 import { FilterBar } from '../../parts/filter-bar.tsx';
 import { Empty, With } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
 import { Time, zoneText } from '../../parts/time.tsx';
 import { words as alarmWords } from '../alarms/text.ts';
 import { words as operationWords } from '../operations/text.ts';

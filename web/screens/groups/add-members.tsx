@@ -13,7 +13,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { QueryField } from '../../parts/query-field.tsx';
 import { FormFault, With } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
 import { offerUndoOfMembers } from './group-object.ts';
 import { words as groupWords } from './text.ts';
 

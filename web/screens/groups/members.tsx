@@ -13,11 +13,11 @@ import { numberParameter, textParameter, useUrlState } from '../../core/url-stat
 import { ConnectionState, connectionOf } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
-import { ListPage } from '../../parts/list-page.tsx';
-import { LOOK_MS, useList } from '../../parts/list.ts';
+import { ListPage } from '../../parts/list/list-page.tsx';
+import { LOOK_MS, useList } from '../../parts/list/list.ts';
 import { Section } from '../../parts/page.tsx';
 import { FormFault } from '../../parts/states.tsx';
-import type { Column } from '../../parts/table.tsx';
+import type { Column } from '../../parts/list/column.ts';
 import { AddMembers } from './add-members.tsx';
 import { INVENTORY_ADMIN, isGroup, nodeOf, offerUndoOfMembers } from './group-object.ts';
 import { words as groupWords } from './text.ts';

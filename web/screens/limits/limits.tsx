@@ -7,8 +7,8 @@ import { textParameter, useUrlState } from '../../core/url-state.ts';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { Page } from '../../parts/page.tsx';
 import { With } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
-import type { Column } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
+import type { Column } from '../../parts/list/column.ts';
 import { words as limitWords } from './text.ts';
 
 const SHAPE = { q: textParameter() };

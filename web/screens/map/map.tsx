@@ -15,7 +15,7 @@ import { textParameter, useUrlState } from '../../core/url-state.ts';
 import { IconButton, Button } from '../../parts/button.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Fault, Loading } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
 import { WORLD, boxQuery, placeOf, viewOf, viewText } from './places.ts';
 import type { Box, DevicePlace } from './places.ts';
 import { words as mapWords } from './text.ts';

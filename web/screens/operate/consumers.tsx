@@ -2,8 +2,8 @@
 import { numberText } from '../../core/text/language.ts';
 import { bytesText } from '../../core/text/units.ts';
 import { Section } from '../../parts/page.tsx';
-import { Table } from '../../parts/table.tsx';
-import type { Column } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
+import type { Column } from '../../parts/list/column.ts';
 import type { Consumer } from './metrics.ts';
 import { words as operateWords } from './text.ts';
 

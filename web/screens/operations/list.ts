@@ -1,8 +1,8 @@
 /** A list of operations that stays as the server has it: status changes in place, new ones wait or are shown at once. */
 import { usePoll } from '../../core/api/poll.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
-import { LOOK_MS, useList } from '../../parts/list.ts';
-import type { List } from '../../parts/list.ts';
+import { LOOK_MS, useList } from '../../parts/list/list.ts';
+import type { List } from '../../parts/list/list.ts';
 import { countOperations, listOperations } from './operation.ts';
 import type { Operation, OperationFilter } from './operation.ts';
 

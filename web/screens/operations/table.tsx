@@ -2,8 +2,8 @@
 import { useMemo } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { href } from '../../core/route.ts';
-import { ListPage } from '../../parts/list-page.tsx';
-import type { Column } from '../../parts/table.tsx';
+import { ListPage } from '../../parts/list/list-page.tsx';
+import type { Column } from '../../parts/list/column.ts';
 import { Time } from '../../parts/time.tsx';
 import { OperationDetails } from './details.tsx';
 import { useOperations } from './list.ts';

@@ -10,7 +10,7 @@ import { Button } from '../../parts/button.tsx';
 import { FileField } from '../../parts/fields.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { FormFault } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
 import { csvCells, failedFile, meaningOf, readCsv } from './csv.ts';
 import type { CsvFile, FailedLine } from './csv.ts';
 import { words as registrationWords } from './text.ts';

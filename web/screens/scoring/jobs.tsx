@@ -11,12 +11,12 @@ import { numberParameter, textParameter, useUrlState } from '../../core/url-stat
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
-import { ListPage } from '../../parts/list-page.tsx';
-import { useList } from '../../parts/list.ts';
+import { ListPage } from '../../parts/list/list-page.tsx';
+import { useList } from '../../parts/list/list.ts';
 import { Page, Section } from '../../parts/page.tsx';
 import { FormFault, With } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
-import type { Column } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
+import type { Column } from '../../parts/list/column.ts';
 import { Time } from '../../parts/time.tsx';
 import { useState } from 'preact/hooks';
 import { runNowBody } from './job-data.ts';

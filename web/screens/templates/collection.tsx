@@ -18,7 +18,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/fields.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Empty, FormFault, With } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table } from '../../parts/list/table.tsx';
 import { CREATE } from './list.tsx';
 import { RequestForm } from './request-form.tsx';
 import { ResponseForm } from './response-form.tsx';

@@ -12,11 +12,11 @@ import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { FormDialog } from '../../../parts/dialog.tsx';
 import { TextField } from '../../../parts/fields.tsx';
-import { ListPage } from '../../../parts/list-page.tsx';
-import { useList } from '../../../parts/list.ts';
+import { ListPage } from '../../../parts/list/list-page.tsx';
+import { useList } from '../../../parts/list/list.ts';
 import { Page } from '../../../parts/page.tsx';
 import { FormFault } from '../../../parts/states.tsx';
-import type { Column } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/list/column.ts';
 import { words as adminWords } from '../titles/text.ts';
 import { words as settingWords } from './text.ts';
 

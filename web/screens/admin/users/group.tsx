@@ -15,12 +15,12 @@ import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
-import { ListPage } from '../../../parts/list-page.tsx';
-import { useList } from '../../../parts/list.ts';
-import type { List } from '../../../parts/list.ts';
+import { ListPage } from '../../../parts/list/list-page.tsx';
+import { useList } from '../../../parts/list/list.ts';
+import type { List } from '../../../parts/list/list.ts';
 import { Page, Section } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
-import type { Column } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/list/column.ts';
 import { words as adminWords } from '../titles/text.ts';
 import {
   LEVELS,

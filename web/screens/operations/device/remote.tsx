@@ -16,7 +16,7 @@ import { SelectField, TextField } from '../../../parts/fields.tsx';
 import { Code } from '../../../parts/json.tsx';
 import { Section } from '../../../parts/page.tsx';
 import { Empty, With } from '../../../parts/states.tsx';
-import { Table } from '../../../parts/table.tsx';
+import { Table } from '../../../parts/list/table.tsx';
 import { TerminalSession } from './session.tsx';
 import { TabPage } from './tab-page.tsx';
 import { words as tabWords } from './text.ts';

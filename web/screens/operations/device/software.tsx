@@ -11,10 +11,10 @@ import { numberParameter, textParameter, useUrlState } from '../../../core/url-s
 import { Button } from '../../../parts/button.tsx';
 import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';
-import { ListPage } from '../../../parts/list-page.tsx';
-import { PAGE_SIZE } from '../../../parts/list.ts';
+import { ListPage } from '../../../parts/list/list-page.tsx';
+import { PAGE_SIZE } from '../../../parts/list/list.ts';
 import { Section } from '../../../parts/page.tsx';
-import type { Column } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/list/column.ts';
 import { CONTROL, createOperation } from '../operation.ts';
 import { History } from './history.tsx';
 import { PackageFields } from './repository.tsx';

@@ -1,8 +1,8 @@
 /** One page of a list, its total apart, and what came live since. */
 import { useEffect, useState } from 'preact/hooks';
-import { useLoaded, useShown } from '../core/api/request.ts';
-import type { Loaded } from '../core/api/request.ts';
-import type { LoadRows } from './table.tsx';
+import { useLoaded, useShown } from '../../core/api/request.ts';
+import type { Loaded } from '../../core/api/request.ts';
+import type { LoadRows } from './list-file.tsx';
 
 export const PAGE_SIZE = 100;
 

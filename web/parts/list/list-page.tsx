@@ -1,15 +1,17 @@
 /** A list with its filters, new rows, selection and pages: the body of every screen that is a list. */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { useShortcuts } from '../core/keys.ts';
-import { common } from '../core/text/common.ts';
-import { numberText } from '../core/text/language.ts';
-import { Button } from './button.tsx';
+import { useShortcuts } from '../../core/keys.ts';
+import { common } from '../../core/text/common.ts';
+import { numberText } from '../../core/text/language.ts';
+import { Button } from '../button.tsx';
 import { PAGE_SIZE } from './list.ts';
 import type { List } from './list.ts';
-import { Empty, Fault, Loading } from './states.tsx';
-import { ListFile, Table } from './table.tsx';
-import type { Column, Selection, Sort } from './table.tsx';
+import { Empty, Fault, Loading } from '../states.tsx';
+import { ListFile } from './list-file.tsx';
+import { Table } from './table.tsx';
+import type { Column } from './column.ts';
+import type { Selection, Sort } from './table.tsx';
 
 export interface ListPageProps<Row> {
   readonly label: string;
