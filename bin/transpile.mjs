@@ -88,8 +88,8 @@ const SERVER_ENTRIES = {
   'pyodide-worker': 'src/scoring-workers/script/pyodide-worker.ts',
   'system-worker': 'src/scoring-workers/script/system-worker.ts',
 };
-/** Binaries, and what starts threads from files of its own. */
-const APART_PACKAGES = ['lmdb', 'chdb', 'pino', 'piscina', 'onnxruntime-node', 'pyodide'];
+/** Binaries, what looks for one that need not be there, and what starts threads from files of its own. */
+const APART_PACKAGES = ['lmdb', 'chdb', 'pino', 'piscina', 'onnxruntime-node', 'pyodide', 'ssh2'];
 
 const joinServer = (build, { root, outDir }) =>
   build({

@@ -791,6 +791,11 @@ export const ERRORS = {
     'remoteaccess/Not Found',
     'The connection key is unknown, was used before, or is older than {seconds} s',
   ),
+  'remote-access/not-ssh': entry(
+    422,
+    'remoteaccess/Unprocessable Entity',
+    'The remote access configuration {id} has the protocol {protocol}: a session of this kind is for SSH',
+  ),
   'remote-access/path': entry(404, 'remoteaccess/Not Found', 'No tunnel begins at {path}'),
   'notifications/too-many': entry(
     422,

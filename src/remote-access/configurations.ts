@@ -98,6 +98,42 @@ export async function loadConfiguration(
   return found;
 }
 
+/** @returns the configuration with its secrets, which are never for an answer. @throws PlatformError 404. */
+export async function loadWithSecrets(
+  parts: RecordReader & Pick<ConfigurationParts, 'cipher'>,
+  { tenant, device }: Omit<ConfigurationPlace, 'userName'>,
+  id: string,
+): Promise<{ readonly configuration: RemoteAccessConfiguration; readonly secrets: Secrets }> {
+  const stored = textsOf(await readRecord(parts, tenant, REMOTE_ACCESS, device)).find((one) => one.id === id);
+  if (stored === undefined) throw new PlatformError('remote-access/not-found', { device, id });
+  return {
+    configuration: shownConfiguration(stored),
+    secrets: secretsOf(parts.cipher, stored.secrets, placeOf({ tenant, device }, id)),
+  };
+}
+
+/**
+ * Keeps the fingerprint of a host key in a configuration that has none, unless it leads elsewhere meanwhile.
+ * @returns the one that the configuration has now. @throws PlatformError 404, 422 at a bound.
+ */
+export async function keepHostKey(
+  parts: ConfigurationParts,
+  place: ConfigurationPlace,
+  { id, hostname, port }: RemoteAccessConfiguration,
+  hostKey: string,
+): Promise<string> {
+  const all = await change(parts, place, 'updated', id, (stored) =>
+    stored.map((one) =>
+      one.id !== id || one.hostname !== hostname || one.port !== port || Boolean(one.credentials?.hostKey)
+        ? one
+        : { ...one, credentials: { ...one.credentials, hostKey } },
+    ),
+  );
+  const kept = all.find((one) => one.id === id)?.credentials?.hostKey;
+  if (!kept) throw new Error('the configuration has changed meanwhile');
+  return kept;
+}
+
 /** @param sent with all members that a configuration has. @throws PlatformError 422 at a bound. */
 export async function createConfiguration(
   parts: ConfigurationParts,
@@ -133,7 +169,7 @@ export async function removeConfiguration(
 }
 
 /** The place of a secret: it is encrypted together with it and is worth nothing elsewhere. */
-const placeOf = ({ tenant, device }: ConfigurationPlace, id: string): string =>
+const placeOf = ({ tenant, device }: Omit<ConfigurationPlace, 'userName'>, id: string): string =>
   `${tenant}/${REMOTE_ACCESS}/${device}/${id}`;
 
 function merged(
@@ -170,10 +206,13 @@ function changedSecrets(
   stored: string | undefined,
   sent: Readonly<Record<string, string | null>>,
 ): string | undefined {
-  const old = stored === undefined ? {} : (JSON.parse(cipher.decrypt(stored, at)) as Secrets);
+  const old = secretsOf(cipher, stored, at);
   const kept = withoutNulls(new Map<string, unknown>([...Object.entries(old), ...Object.entries(sent)]));
   return Object.keys(kept).length === 0 ? undefined : cipher.encrypt(JSON.stringify(kept), at);
 }
+
+const secretsOf = (cipher: TextCipher, stored: string | undefined, at: string): Secrets =>
+  stored === undefined ? {} : (JSON.parse(cipher.decrypt(stored, at)) as Secrets);
 
 const withoutNulls = (values: ReadonlyMap<string, unknown>): Record<string, string> =>
   Object.fromEntries([...values].filter((entry): entry is [string, string] => typeof entry[1] === 'string'));

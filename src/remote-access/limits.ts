@@ -10,6 +10,7 @@ export const DEVICE_LIMIT = 'remote-access/device-time';
 /** Keys of a user that were not found, within the time that a key lives: further ones are not looked for. */
 export const KEYS_LIMIT = 'remote-access/unknown-keys';
 export const STALLED_LIMIT = 'remote-access/stalled-end';
+export const SSH_LOGIN_LIMIT = 'remote-access/ssh-login-time';
 
 export interface TunnelLimits {
   readonly tunnels: number;
@@ -25,6 +26,8 @@ export interface TunnelLimits {
   readonly attachMs: number;
   /** When one end has closed, the other has to take its last bytes within it. */
   readonly endMs: number;
+  /** From the opening of an SSH session until its user is logged in: what the user types, too. */
+  readonly loginMs: number;
 }
 
 export const TUNNEL_LIMITS: TunnelLimits = {
@@ -36,6 +39,7 @@ export const TUNNEL_LIMITS: TunnelLimits = {
   keyMs: 60_000,
   attachMs: 10_000,
   endMs: 10_000,
+  loginMs: 180_000,
 };
 
 /** Close codes of RFC 6455 section 7.4.1. */

@@ -75,6 +75,13 @@ export class Tunnel {
   get isOver(): boolean {
     return this.#isOver || this.#endReason !== undefined;
   }
+  get limits(): TunnelLimits {
+    return this.#options.limits;
+  }
+  /** Another one with the same holder and bounds: for what is said inside of this one. */
+  inner(onEnded: (reason: string) => void): Tunnel {
+    return new Tunnel({ ...this.#options, onEnded });
+  }
   /** Both ends have been there. */
   get isJoined(): boolean {
     return this.#sides.client.end !== undefined && this.#sides.device.end !== undefined;

@@ -152,7 +152,7 @@ const dependenciesOf = (path: string): string[] =>
   Object.keys({ ...packages[path]?.dependencies, ...packages[path]?.optionalDependencies });
 
 /** Beside them: Node 127 MB, its base 75, the built program 21. */
-const PACKAGES_BYTES_MAX = 670e6;
+const PACKAGES_BYTES_MAX = 672e6;
 
 t.test('the packages of the image leave it below 900 MB', (t) => {
   const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));

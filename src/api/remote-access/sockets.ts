@@ -1,21 +1,24 @@
-/** The WebSockets of tunnels: of clients and of devices (docs/spec/remote-access.md#tunnels). */
+/** The WebSockets of tunnels: of clients, of SSH sessions and of devices (docs/spec/remote-access.md#tunnels). */
 import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { TrustedProxies } from '../../config/trusted-proxies.ts';
-import { loadConfiguration } from '../../remote-access/configurations.ts';
-import type { RecordReader } from '../../records/records.ts';
+import { keepHostKey, loadConfiguration, loadWithSecrets } from '../../remote-access/configurations.ts';
+import type { ConfigurationParts } from '../../remote-access/configurations.ts';
+import { SshSession } from '../../remote-access/ssh-session.ts';
 import type { Tunnel, TunnelEnd, TunnelSide } from '../../remote-access/tunnel.ts';
 import type { TunnelTarget } from '../../remote-access/tunnels.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Refusals } from '../../ports/refusals.ts';
 import type { Admitted, UpgradeHead, UpgradeRefusal, WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
 import { isFromOwnPage } from '../request/authentication.ts';
 import { addressBehind } from '../request/login-caller.ts';
 import type { Upgrades } from '../request/upgrades.ts';
 import { REMOTE_ACCESS_ROLE } from './configurations.ts';
 
-const CLIENT_PATH = '/service/remoteaccess/client/';
-const DEVICE_PATH = '/service/remoteaccess/device/';
+const PATHS = {
+  client: '/service/remoteaccess/client/',
+  device: '/service/remoteaccess/device/',
+  ssh: '/service/remoteaccess/ssh/',
+} as const;
 const PROTOCOL = 'binary';
 /** Longest message of an end; a stream has no need of long ones. */
 const MESSAGE_BYTES_MAX = 1_048_576;
@@ -34,8 +37,7 @@ export interface TunnelHost {
   webSocket(path: string, handlers: WebSocketHandlers): void;
 }
 
-export interface TunnelSocketParts extends RecordReader {
-  readonly refusals: Refusals;
+export interface TunnelSocketParts extends ConfigurationParts {
   readonly log: Log;
   readonly tunnels: {
     /** @throws PlatformError */
@@ -45,84 +47,139 @@ export interface TunnelSocketParts extends RecordReader {
   };
 }
 
-/** Registers both; before `listen`. */
+/** What an open WebSocket is to its tunnel. */
+interface Speaker {
+  message(data: Buffer, isBinary: boolean): void;
+  drained(): void;
+  closed(reason: string): void;
+}
+
+/** A client that is admitted. */
+interface Entrance {
+  readonly tunnel: Tunnel;
+  open(channel: WebSocketChannel): Speaker;
+}
+
+/** Registers all; before `listen`. */
 export function registerTunnelSockets(host: TunnelHost, parts: TunnelSocketParts): void {
   const { tunnels } = parts;
   register(host, parts, 'client', async (client) => {
-    const { path, queryText } = client.head;
-    const match = /^(\d{1,16})\/configurations\/([^/]+)\/?$/.exec(path.slice(CLIENT_PATH.length));
-    if (match === null) throw new PlatformError('remote-access/path', { path });
-    const query = new URLSearchParams(queryText);
-    const principal = await identified(host, client, query);
-    if (!principal.roles.has(REMOTE_ACCESS_ROLE)) throw new PlatformError('security/forbidden');
-    const [, device, id] = match;
-    const { tenantNumber } = principal;
-    if ((await parts.documents.get('managedObject', tenantNumber, device)) === undefined)
-      throw new PlatformError('inventory/not-found', { id: device });
-    const { hostname, port, name } = await loadConfiguration(parts, tenantNumber, device, id);
+    const { principal, place, id, query } = await wanted(host, parts, client, PATHS.client);
+    const { hostname, port, name } = await loadConfiguration(parts, place.tenant, place.device, id);
     const connectionKey = query.get(QUERY_KEY);
-    return tunnels.begin(principal, {
-      device,
+    const tunnel = await tunnels.begin(principal, {
+      device: place.device,
       hostname,
       port,
       name,
       ...(connectionKey === null || connectionKey === '' ? {} : { connectionKey }),
     });
+    return bare(tunnel, 'client');
+  });
+  register(host, parts, 'ssh', async (client) => {
+    const { principal, place, id } = await wanted(host, parts, client, PATHS.ssh);
+    const { configuration, secrets } = await loadWithSecrets(parts, place, id);
+    const { hostname, port, name, protocol, credentials } = configuration;
+    if (protocol !== 'SSH') throw new PlatformError('remote-access/not-ssh', { id, protocol });
+    const tunnel = await tunnels.begin(principal, { device: place.device, hostname, port, name });
+    const { type, username } = credentials ?? {};
+    const login = {
+      username,
+      password: type === 'NONE' ? undefined : secrets.password,
+      privateKey: type === 'NONE' || type === 'USER_PASS' ? undefined : secrets.privateKey,
+    };
+    return {
+      tunnel,
+      open: (channel) =>
+        new SshSession({
+          page: endOf(channel),
+          tunnel,
+          login,
+          keepHostKey: (fingerprint) => keepHostKey(parts, place, configuration, fingerprint),
+        }),
+    };
   });
   register(host, parts, 'device', async (client) => {
     const { path } = client.head;
-    const key = decoded(path.slice(DEVICE_PATH.length));
+    const key = decoded(path.slice(PATHS.device.length));
     if (key === undefined || key === '') throw new PlatformError('remote-access/path', { path });
-    return tunnels.serve(await identified(host, client, new URLSearchParams()), key);
+    return bare(await tunnels.serve(await identified(host, client, new URLSearchParams()), key), 'device');
   });
 }
+
+/** @returns the configuration that a client names, once its user may. @throws PlatformError 401, 403, 404. */
+async function wanted(host: TunnelHost, parts: TunnelSocketParts, client: Admitted, start: string) {
+  const { path, queryText } = client.head;
+  const match = /^(\d{1,16})\/configurations\/([^/]+)\/?$/.exec(path.slice(start.length));
+  if (match === null) throw new PlatformError('remote-access/path', { path });
+  const query = new URLSearchParams(queryText);
+  const principal = await identified(host, client, query);
+  if (!principal.roles.has(REMOTE_ACCESS_ROLE)) throw new PlatformError('security/forbidden');
+  const [, device, id] = match;
+  const { tenantNumber: tenant, userName } = principal;
+  if ((await parts.documents.get('managedObject', tenant, device)) === undefined)
+    throw new PlatformError('inventory/not-found', { id: device });
+  return { principal, place: { tenant, userName, device }, id, query };
+}
+
+/** The bytes of the WebSocket are those of the tunnel. */
+const bare = (tunnel: Tunnel, side: TunnelSide): Entrance => ({
+  tunnel,
+  open(channel) {
+    tunnel.attach(side, endOf(channel));
+    return {
+      message: (data) => tunnel.received(side, data),
+      drained: () => tunnel.drained(side),
+      closed: (reason) => tunnel.ended(side, reason),
+    };
+  },
+});
 
 function register(
   host: TunnelHost,
   parts: TunnelSocketParts,
-  side: TunnelSide,
-  begin: (client: Admitted) => Promise<Tunnel>,
+  kind: keyof typeof PATHS,
+  begin: (client: Admitted) => Promise<Entrance>,
 ): void {
+  const side: TunnelSide = kind === 'device' ? 'device' : 'client';
   /** Of admitted clients that are not open yet. */
-  const admitted = new WeakMap<UpgradeHead, Tunnel>();
-  const open = new Map<WebSocketChannel, Tunnel>();
-  host.webSocket(`${side === 'client' ? CLIENT_PATH : DEVICE_PATH}*`, {
+  const admitted = new WeakMap<UpgradeHead, Entrance>();
+  const speakers = new Map<WebSocketChannel, Speaker>();
+  host.webSocket(`${PATHS[kind]}*`, {
     protocols: [PROTOCOL],
     maxPayloadBytes: MESSAGE_BYTES_MAX,
     bufferedBytesMax: BUFFERED_BYTES,
     async admit(client) {
-      let tunnel: Tunnel | undefined;
+      let entrance: Entrance | undefined;
       let isLeft = false;
       client.onLeft(() => {
         isLeft = true;
-        tunnel?.ended(side, `the ${side} has left`);
+        entrance?.tunnel.ended(side, `the ${side} has left`);
       });
       try {
-        tunnel = await begin(client);
+        entrance = await begin(client);
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error;
         return refusalOf(host, parts, client, error);
       }
-      admitted.set(client.head, tunnel);
-      if (isLeft) tunnel.ended(side, `the ${side} has left`);
+      admitted.set(client.head, entrance);
+      if (isLeft) entrance.tunnel.ended(side, `the ${side} has left`);
       return undefined;
     },
     open(channel) {
-      const tunnel = admitted.get(channel.head) as Tunnel;
-      open.set(channel, tunnel);
-      tunnel.attach(side, endOf(channel));
+      speakers.set(channel, (admitted.get(channel.head) as Entrance).open(channel));
     },
-    message(channel, data) {
-      open.get(channel)?.received(side, data);
+    message(channel, data, binary) {
+      speakers.get(channel)?.message(data, binary);
     },
     drain(channel) {
-      open.get(channel)?.drained(side);
+      speakers.get(channel)?.drained();
     },
     close(channel, code, reason) {
-      const tunnel = open.get(channel);
-      open.delete(channel);
+      const speaker = speakers.get(channel);
+      speakers.delete(channel);
       const told = reason === '' ? `code ${code}` : `code ${code}, ${reason}`;
-      tunnel?.ended(side, `the ${side} has closed its connection (${told})`);
+      speaker?.closed(`the ${side} has closed its connection (${told})`);
     },
   });
 }

@@ -189,7 +189,15 @@ export function httpServer(
     device.hooks.answerRows = tunnelledRows(platform, api.inner);
     device.hooks.views = entityViews(platform);
     registerRealtimeSockets(api, realtime);
-    registerTunnelSockets(api, { documents, refusals: metrics, log, tunnels: parts.remoteAccess.tunnels });
+    registerTunnelSockets(api, {
+      documents,
+      commands,
+      now: Date.now,
+      cipher: platform.cipher,
+      refusals: metrics,
+      log,
+      tunnels: parts.remoteAccess.tunnels,
+    });
     registerConsumerSockets(api, {
       consumers: notifications.consumers,
       tokens: core.notificationTokens,

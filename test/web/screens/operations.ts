@@ -2,7 +2,9 @@
 import { once } from 'node:events';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
+import { openTunnel } from '../../../src/cli/simulate/remote-access.ts';
 import { PASSWORD, Rest, TENANT, eventually } from '../../helpers/running/server.ts';
+import { SSH_PASSWORD, startSshd } from '../../helpers/running/sshd.ts';
 import { BOOTSTRAP_PASSWORD } from '../helpers/browser.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
 
@@ -139,6 +141,41 @@ export async function operationScreens(t: Test, console: ConsoleBrowser): Promis
     await has('shown\r\n');
     socket.close(1000);
     await page.getByText(/The session has ended: 1000/).waitFor();
+  });
+
+  await t.test('a shell over SSH, which the server logs in to', async () => {
+    const port = await startSshd(t);
+    const connect = 'c8y_RemoteAccessConnect';
+    const device = await rest.createDevice('Shell 1', { c8y_SupportedOperations: [connect] });
+    await console.open(page, `/devices/${device}/remote`);
+    await page.getByRole('button', { name: 'Add a configuration' }).click();
+    await page.getByLabel('Host, as').fill('127.0.0.1');
+    await page.getByLabel('Port').fill(String(port));
+    await page.getByLabel('Login', { exact: true }).selectOption('USER_PASS');
+    await page.getByLabel('User name on').fill('root');
+    await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(SSH_PASSWORD);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Connect to SSH' }).click();
+    await page.getByRole('button', { name: 'Open a terminal here' }).click();
+    const order = await eventually('the device is asked for a tunnel', async () => {
+      const { operations } = await rest.read(`/devicecontrol/operations?deviceId=${device}`);
+      return operations[0]?.[connect];
+    });
+    const authorization = `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}`;
+    await openTunnel({ url: console.server.url, authorization }, order);
+    await page
+      .getByText(/xterm-256color|now \d+x\d+/)
+      .first()
+      .waitFor();
+    await page.getByRole('textbox', { name: 'Session: SSH, keyboard' }).pressSequentially('echo');
+    await page.getByText('echo').waitFor();
+    await page.keyboard.press('Shift+F6');
+    await page.locator('button:focus').getByText('End the session').waitFor();
+    await page.getByRole('button', { name: 'Change SSH' }).click();
+    await page.getByLabel('Host key').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('textbox', { name: 'Session: SSH, keyboard' }).press('Control+d');
+    await page.getByText(/The session has ended: 1000, the shell has ended/).waitFor();
   });
 
   await t.test('what failed of a bulk operation is tried again', async (t) => {

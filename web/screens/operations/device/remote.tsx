@@ -12,7 +12,7 @@ import { common } from '../../../core/text/common.ts';
 import { Button, IconButton } from '../../../parts/button.tsx';
 import { shellWord } from '../../../parts/copy.tsx';
 import { Confirm, Dialog, FormDialog } from '../../../parts/dialog.tsx';
-import { SelectField, TextField } from '../../../parts/fields.tsx';
+import { SelectField, TextArea, TextField } from '../../../parts/fields.tsx';
 import { Code } from '../../../parts/json.tsx';
 import { Section } from '../../../parts/page.tsx';
 import { Empty, With } from '../../../parts/states.tsx';
@@ -31,37 +31,40 @@ interface Configuration {
   readonly hostname: string;
   readonly port: number;
   readonly protocol: (typeof PROTOCOLS)[number];
-  readonly credentials?: { readonly username?: string };
+  readonly credentials?: { readonly type?: string; readonly username?: string; readonly hostKey?: string };
 }
 
 const pathOf = (device: string, id = ''): string =>
   `/service/remoteaccess/devices/${encodeURIComponent(device)}/configurations${id === '' ? '' : `/${encodeURIComponent(id)}`}`;
 
-/** The WebSocket of the client. */
-const sessionPath = (device: string, id: string): string =>
-  `/service/remoteaccess/client/${encodeURIComponent(device)}/configurations/${encodeURIComponent(id)}`;
+/** The WebSocket of a terminal: of SSH the server is the client. */
+const sessionPath = (device: string, { id, protocol }: Configuration): string =>
+  `/service/remoteaccess/${protocol === 'SSH' ? 'ssh' : 'client'}/${encodeURIComponent(device)}/configurations/${encodeURIComponent(id)}`;
 
-/** Those that the terminal of the page is for: SSH and VNC need a program of their own. */
-const isText = ({ protocol }: Configuration): boolean => protocol === 'TELNET' || protocol === 'PASSTHROUGH';
+const SESSION_KINDS = { SSH: 'ssh', TELNET: 'telnet', PASSTHROUGH: 'text', VNC: undefined } as const;
+
+/** How the server logs in: `NONE` asks in the terminal. */
+const LOGINS = ['NONE', 'USER_PASS', 'KEY_PAIR'] as const;
+type Login = (typeof LOGINS)[number];
 
 type Target = Pick<Configuration, 'hostname' | 'port' | 'protocol' | 'credentials'>;
 
-interface Login {
+interface Account {
   readonly url: string;
   readonly tenant: string;
   readonly user: string;
 }
 
-const tunnelCommand = (device: string, { hostname, port }: Target, { url, tenant: of, user: name }: Login): string =>
+const tunnelCommand = (device: string, { hostname, port }: Target, { url, tenant: of, user: name }: Account): string =>
   `millrace connect ${device} --host ${shellWord(hostname)} --port ${port} ` +
   `--url ${url} --tenant ${shellWord(of)} --user ${shellWord(name)}`;
 
 /** The command that makes the port one of this machine: `--listen`, at a port that every user may open. */
-export const listenCommand = (device: string, target: Target, login: Login): string =>
+export const listenCommand = (device: string, target: Target, login: Account): string =>
   `${tunnelCommand(device, target, login)} --listen ${target.port < 1_024 ? target.port + 10_000 : target.port}`;
 
 /** The command that opens a tunnel: SSH on standard input and output, others on a local port. */
-export function connectCommand(device: string, target: Target, login: Login): string {
+export function connectCommand(device: string, target: Target, login: Account): string {
   if (target.protocol !== 'SSH') return listenCommand(device, target, login);
   // The single quotes inside are those of the shell that ssh starts, which takes %% for a %.
   const inner = tunnelCommand(device, target, login)
@@ -84,11 +87,36 @@ function Edit({ device, before, onDone, onClose }: EditProps) {
   const [protocol, setProtocol] = useState(before?.protocol ?? 'SSH');
   const [hostname, setHostname] = useState(before?.hostname ?? '127.0.0.1');
   const [port, setPort] = useState<string>(String(before?.port ?? PORTS.SSH));
+  const { type, username, hostKey } = before?.credentials ?? {};
+  const loginBefore = LOGINS.find((one) => one === type) ?? 'NONE';
+  const [login, setLogin] = useState<Login>(loginBefore);
+  const [userName, setUserName] = useState(username ?? '');
+  const [password, setPassword] = useState('');
+  const [privateKey, setPrivateKey] = useState('');
+  const [knownHost, setKnownHost] = useState(hostKey ?? '');
+  /** An empty secret stays as the server has it; another kind of login removes it. */
+  const secret = (kind: Login, text: string): string | null | undefined => {
+    if (login === kind) return text || undefined;
+    return login === loginBefore ? undefined : null;
+  };
   const save = useAction(async () => {
+    const credentials = {
+      type: login === loginBefore ? type : login,
+      username: userName || null,
+      password: secret('USER_PASS', password),
+      privateKey: secret('KEY_PAIR', privateKey),
+      hostKey: knownHost || null,
+    };
     await sendRaw(pathOf(device, before?.id), {
       method: before === undefined ? 'POST' : 'PUT',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name, hostname, port: Number(port), protocol }),
+      body: JSON.stringify({
+        name,
+        hostname,
+        port: Number(port),
+        protocol,
+        ...(protocol === 'SSH' && { credentials }),
+      }),
     });
     notify(words.remoteSaved(name));
     onDone();
@@ -115,6 +143,44 @@ function Edit({ device, before, onDone, onClose }: EditProps) {
       <TextField label={words.remoteName} value={name} onInput={setName} isRequired />
       <TextField label={words.remoteHost} value={hostname} onInput={setHostname} isRequired />
       <TextField label={words.remotePort} value={port} onInput={setPort} inputMode="numeric" isRequired />
+      {protocol === 'SSH' && (
+        <>
+          <SelectField
+            label={words.remoteLogin}
+            value={login}
+            options={LOGINS.map((value) => ({ value, text: words.remoteLogins[value] }))}
+            onChange={setLogin}
+          />
+          <TextField label={words.remoteUser} value={userName} onInput={setUserName} />
+          {login === 'USER_PASS' && (
+            <TextField
+              label={words.remotePassword}
+              hint={words.remoteSecretHint}
+              type="password"
+              autocomplete="new-password"
+              value={password}
+              onInput={setPassword}
+            />
+          )}
+          {login === 'KEY_PAIR' && (
+            <TextArea
+              label={words.remoteKey}
+              hint={words.remoteSecretHint}
+              value={privateKey}
+              onInput={setPrivateKey}
+              rows={4}
+              isMono
+            />
+          )}
+          <TextField
+            label={words.remoteHostKey}
+            hint={words.remoteHostKeyHint}
+            value={knownHost}
+            onInput={setKnownHost}
+            isMono
+          />
+        </>
+      )}
     </FormDialog>
   );
 }
@@ -135,7 +201,7 @@ function Connect({ device, target, onOpen, onClose }: ConnectProps) {
       isWide
       onClose={onClose}
       foot={
-        isText(target) && (
+        SESSION_KINDS[target.protocol] && (
           <Button kind="main" icon={SquareTerminal} onClick={onOpen}>
             {words.remoteOpen}
           </Button>
@@ -143,7 +209,7 @@ function Connect({ device, target, onOpen, onClose }: ConnectProps) {
       }
     >
       <div class="stack">
-        <p>{isText(target) ? words.remoteTextHint : words.remoteProgramHint(target.protocol)}</p>
+        <p>{SESSION_KINDS[target.protocol] ? words.remoteTextHint : words.remoteProgramHint(target.protocol)}</p>
         <p class="muted">{words.remoteCommandHint}</p>
         {target.protocol === 'SSH' && (
           <>
@@ -164,6 +230,7 @@ function Remote({ device }: { readonly device: ManagedObject }) {
   const [removing, setRemoving] = useState<Configuration>();
   const [connecting, setConnecting] = useState<Configuration>();
   const [session, setSession] = useState<Configuration>();
+  const kind = session && SESSION_KINDS[session.protocol];
   const loaded = useLoaded(
     async (signal) => (await (await sendRaw(pathOf(device.id), { signal })).json()) as readonly Configuration[],
     [device.id],
@@ -225,12 +292,12 @@ function Remote({ device }: { readonly device: ManagedObject }) {
           }
         </With>
       </Section>
-      {session && (
+      {session && kind && (
         <TerminalSession
           key={session.id}
           name={session.name}
-          path={sessionPath(device.id, session.id)}
-          isTelnet={session.protocol === 'TELNET'}
+          path={sessionPath(device.id, session)}
+          kind={kind}
           onClose={() => setSession(undefined)}
         />
       )}

@@ -22,11 +22,14 @@ type State =
   | { readonly kind: 'connecting' | 'open' }
   | { readonly kind: 'ended'; readonly code: number; readonly reason: string; readonly wasOpen: boolean };
 
+/** What the port speaks; of SSH the server has all but keys, text and the size of the screen. */
+export type SessionKind = 'ssh' | 'telnet' | 'text';
+
 export interface SessionProps {
   readonly name: string;
-  /** The path of the client's WebSocket. */
+  /** The path of the WebSocket. */
   readonly path: string;
-  readonly isTelnet: boolean;
+  readonly kind: SessionKind;
   readonly onClose: () => void;
 }
 
@@ -37,9 +40,11 @@ class Connection {
   readonly lines = new LineEditor();
   readonly socket: WebSocket;
   readonly #decoder = new TextDecoder();
+  readonly #isSsh: boolean;
 
-  constructor(path: string, isTelnet: boolean) {
-    this.telnet = isTelnet ? new Telnet() : undefined;
+  constructor(path: string, kind: SessionKind) {
+    this.telnet = kind === 'telnet' ? new Telnet() : undefined;
+    this.#isSsh = kind === 'ssh';
     this.socket = new WebSocket(`${socketUrl(path)}${queryText(socketQuery())}`, ['binary']);
     this.socket.binaryType = 'arraybuffer';
   }
@@ -59,7 +64,14 @@ class Connection {
 
   resize(columns: number, rows: number): void {
     this.screen.resize(columns, rows);
-    if (this.telnet !== undefined) this.#send(this.telnet.resize(this.screen.columns, this.screen.rows.length));
+    this.tellSize();
+  }
+
+  tellSize(): void {
+    const { columns, rows } = this.screen;
+    if (this.telnet !== undefined) this.#send(this.telnet.resize(columns, rows.length));
+    else if (this.#isSsh && this.socket.readyState === WebSocket.OPEN)
+      this.socket.send(JSON.stringify({ cols: columns, rows: rows.length }));
   }
 
   #send(bytes: Uint8Array): void {
@@ -69,19 +81,20 @@ class Connection {
   }
 }
 
-function StateText({ state }: { readonly state: State }) {
+function StateText({ state, kind }: { readonly state: State; readonly kind: SessionKind }) {
   const words = tabWords();
+  if (state.kind === 'open' && kind === 'ssh') return <>{words.sessionSshOpen}</>;
   if (state.kind !== 'ended') return <>{words.sessionStates[state.kind]}</>;
   if (!state.wasOpen) return <>{words.sessionRefused}</>;
   return <>{words.sessionEnded(state.reason === '' ? String(state.code) : `${state.code}, ${state.reason}`)}</>;
 }
 
 /** One connection; drawn once a frame, however much comes. */
-function useConnection(path: string, isTelnet: boolean) {
+function useConnection(path: string, kind: SessionKind) {
   const [state, setState] = useState<State>({ kind: 'connecting' });
   const [, setTick] = useState(0);
   const frame = useRef(0);
-  const [connection] = useState(() => new Connection(path, isTelnet));
+  const [connection] = useState(() => new Connection(path, kind));
   const redraw = (): void => {
     frame.current ||= requestAnimationFrame(() => {
       frame.current = 0;
@@ -94,6 +107,7 @@ function useConnection(path: string, isTelnet: boolean) {
     socket.onopen = () => {
       wasOpen = true;
       setState({ kind: 'open' });
+      connection.tellSize();
     };
     socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
       connection.read(data);
@@ -113,15 +127,15 @@ interface ConnectedProps extends SessionProps {
   readonly onAgain: () => void;
 }
 
-function Connected({ name, path, isTelnet, onAgain, onClose }: ConnectedProps) {
+function Connected({ name, path, kind, onAgain, onClose }: ConnectedProps) {
   const words = tabWords();
-  const { state, connection, redraw } = useConnection(path, isTelnet);
+  const { state, connection, redraw } = useConnection(path, kind);
   const { screen, telnet, lines } = connection;
   const [end, setEnd] = useState<LineEnd>('crlf');
   const [ownChoice, setOwnChoice] = useState<boolean>();
-  const options = useRef<HTMLDivElement>(null);
+  const root = useRef<HTMLDivElement>(null);
   // A port that echoes gets letter by letter; for others the page shows the line and sends it whole.
-  const hasLines = ownChoice ?? telnet?.isEchoing !== true;
+  const hasLines = ownChoice ?? (kind !== 'ssh' && telnet?.isEchoing !== true);
   screen.isFeedLine = hasLines;
   const write = (text: string): void => {
     if (state.kind !== 'open') return;
@@ -150,9 +164,9 @@ function Connected({ name, path, isTelnet, onAgain, onClose }: ConnectedProps) {
         </>
       }
     >
-      <div class="stack">
+      <div class="stack" ref={root}>
         <p class="muted" role="status">
-          <StateText state={state} />
+          <StateText state={state} kind={kind} />
         </p>
         <Terminal
           label={words.sessionOf(name)}
@@ -163,19 +177,26 @@ function Connected({ name, path, isTelnet, onAgain, onClose }: ConnectedProps) {
             connection.resize(columns, rows);
             redraw();
           }}
-          onLeave={() => options.current?.querySelector('input')?.focus()}
+          onLeave={() =>
+            (
+              root.current?.querySelector<HTMLElement>('[type=checkbox]') ??
+              root.current?.closest('section')?.querySelector('button')
+            )?.focus()
+          }
         />
-        <div class="row" ref={options}>
-          <CheckField label={words.sessionLines} isChecked={hasLines} onChange={setOwnChoice} />
-          {hasLines && (
-            <SelectField
-              label={words.sessionEnd}
-              value={end}
-              options={(Object.keys(LINE_ENDS) as LineEnd[]).map((value) => ({ value, text: words.lineEnds[value] }))}
-              onChange={setEnd}
-            />
-          )}
-        </div>
+        {kind !== 'ssh' && (
+          <div class="row">
+            <CheckField label={words.sessionLines} isChecked={hasLines} onChange={setOwnChoice} />
+            {hasLines && (
+              <SelectField
+                label={words.sessionEnd}
+                value={end}
+                options={(Object.keys(LINE_ENDS) as LineEnd[]).map((value) => ({ value, text: words.lineEnds[value] }))}
+                onChange={setEnd}
+              />
+            )}
+          </div>
+        )}
       </div>
     </Section>
   );
