@@ -1,8 +1,8 @@
 /** Starts the console: the session, the route table, the frame. */
 import './style/app.css';
 import { ErrorBoundary, LocationProvider, Route, Router, lazy, useLocation } from 'preact-iso';
-import { render } from 'preact';
-import type { ComponentType } from 'preact';
+import { Component, render } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { followLogins, startSession } from './core/login/login.ts';
 import { ApiError } from './core/api/error.ts';
@@ -81,28 +81,54 @@ function NotFound() {
   );
 }
 
-/** A screen that throws leaves the rest of the console as it is. */
-function Screens() {
-  const [crash, setCrash] = useState<{ readonly url: string; readonly error: Error }>();
-  const { url } = useLocation();
-  if (crash?.url === url) {
+interface CrashesProps {
+  readonly url: string;
+  readonly children: ComponentChildren;
+}
+
+interface Crash {
+  readonly url: string;
+  readonly error: Error;
+}
+
+/** A screen that throws leaves the rest of the console as it is; the next address is tried anew. */
+class Crashes extends Component<CrashesProps, { readonly crash?: Crash | undefined }> {
+  static override getDerivedStateFromProps = (
+    { url }: CrashesProps,
+    { crash }: { readonly crash?: Crash | undefined },
+  ) => (crash === undefined || crash.url === url ? null : { crash: undefined });
+
+  // Only a boundary whose own state changes ends the error: others leave half a screen behind.
+  override componentDidCatch(error: Error): void {
+    this.setState({ crash: { url: this.props.url, error } });
+  }
+
+  override render() {
+    const { crash } = this.state;
+    if (crash === undefined) return this.props.children;
     const { name, message, stack = '' } = crash.error;
     const told = `${common().crashedText}\n${name}: ${message}`;
     return (
-      <Page copy={undefined} title={common().crashedTitle}>
-        <Fault error={new ApiError({ status: 0, error: stack, message: told, method: '', url })} />
+      <Page title={common().crashedTitle} copy={undefined}>
+        <Fault error={new ApiError({ status: 0, error: stack, message: told, method: '', url: crash.url })} />
       </Page>
     );
   }
+}
+
+function Screens() {
+  const { url } = useLocation();
   return (
-    <ErrorBoundary onError={(error) => setCrash({ url, error })}>
-      <Router>
-        {SCREENS.map(({ path, Screen }) => (
-          <Route key={path} path={path} component={Screen} />
-        ))}
-        <Route default component={NotFound} />
-      </Router>
-    </ErrorBoundary>
+    <Crashes url={url}>
+      <ErrorBoundary>
+        <Router>
+          {SCREENS.map(({ path, Screen }) => (
+            <Route key={path} path={path} component={Screen} />
+          ))}
+          <Route default component={NotFound} />
+        </Router>
+      </ErrorBoundary>
+    </Crashes>
   );
 }
 

@@ -9,7 +9,7 @@ import {
   fileValue,
   isPath,
   pathsOf,
-  valueText,
+  pathText,
 } from '../../web/screens/devices/columns.tsx';
 import {
   changeBody,
@@ -51,7 +51,7 @@ t.test('columns come from the address, else from the person, and any path is one
   ]);
   t.same(
     ['name', 'c8y_Hardware.model', 'c8y_Hardware', 'list', 'c8y_Notes', 'name.length', 'constructor.name'].map((path) =>
-      valueText(PUMP, path),
+      pathText(PUMP, path),
     ),
     ['Pump', 'P,1', '{"model":"P,1"}', '[1,2]', '', '', ''],
   );

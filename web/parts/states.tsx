@@ -57,7 +57,7 @@ function NeededRoles({ error }: { readonly error: ApiError }) {
     readOffered().catch(() => undefined);
   }, []);
   const roles = paths === undefined ? [] : rolesFor(paths, method, url);
-  return roles.length === 0 || missingRole(...roles) === undefined ? null : <p>{common().refusedRoles(roles)}</p>;
+  return roles.length === 0 || missingRole(...roles) === undefined ? null : <span>{common().refusedRoles(roles)}</span>;
 }
 
 /** When the server asks to come back. */
@@ -83,7 +83,11 @@ export function Fault({ error, retry }: FaultProps) {
       <p>
         {status === 0 && message === '' ? words.unreachable : message} {retryText(error)}
       </p>
-      {status === 403 && <NeededRoles error={error} />}
+      {status === 403 && (
+        <p>
+          <NeededRoles error={error} />
+        </p>
+      )}
       <AboutLimit message={message} />
       <details>
         <summary>{words.details}</summary>
@@ -128,6 +132,7 @@ export function FormFault({ error }: { readonly error: ApiError | undefined }) {
     <p class="fault-text" role="alert">
       {status === 0 && message === '' ? common().unreachable : message} {retryText(error)}{' '}
       <AboutLimit message={message} />
+      {status === 403 && <NeededRoles error={error} />}
     </p>
   );
 }

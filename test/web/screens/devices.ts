@@ -42,6 +42,30 @@ export async function deviceScreens(t: Test, console: ConsoleBrowser): Promise<v
     await page.getByText('A device with this serial number exists').waitFor();
   });
 
+  await t.test('whatever a device has sent is text; a screen that fails leaves the others whole', async (t) => {
+    const odd = { toString: null };
+    const hostile = {
+      c8y_Hardware: { model: odd },
+      c8y_Notes: odd,
+      c8y_RequiredAvailability: { responseInterval: odd },
+    };
+    const id = await rest.createDevice('Odd \u202etxt.exe', hostile);
+    await console.open(page, `/devices/${id}`);
+    await page.getByRole('heading', { name: 'Odd txt.exe', exact: true }).waitFor();
+    t.equal(await page.locator('dd').getByText('{"toString":null}', { exact: true }).count(), 2);
+
+    const broken = { managedObjects: [{ id, name: 'Broken', c8y_ActiveAlarmsStatus: { critical: odd } }] };
+    await page.route(/managedObjects\?.*pageSize=100/, (route) => route.fulfill({ json: broken }));
+    await page.getByRole('link', { name: 'Devices' }).first().click();
+    await page.getByRole('heading', { name: 'This screen has failed' }).waitFor();
+    await page.unroute(/managedObjects\?.*pageSize=100/);
+    await page.getByRole('link', { name: 'Alarms' }).first().click();
+    await page.getByRole('heading', { name: 'Alarms' }).waitFor();
+    t.equal(await page.getByText('This screen has failed').count(), 0);
+    await page.getByRole('link', { name: 'Devices' }).first().click();
+    await page.getByRole('link', { name: 'Odd txt.exe' }).waitFor();
+  });
+
   await t.test('the list finds by name and by query, keeps both in the address, and changes in place', async (t) => {
     const id = await rest.createDevice('Pump 7', { type: 'pump', c8y_Hardware: { serialNumber: 'S-7' } });
     await rest.createDevice('Boiler 1', { type: 'boiler' });

@@ -119,7 +119,8 @@ function take(message: FromHub): void {
     denied.add(message.channel);
     for (const { channels, late, gap, onDenied } of listeners) {
       if (!channels.has(message.channel)) continue;
-      onDenied(message.told);
+      // `403:/alarms/*:` stands before the words.
+      onDenied(message.told.replace(/^\d{3}:[^:]*:/, ''));
       // The others may have waited for this one.
       if (late.delete(message.channel) && late.size === 0 && channels.size > 1) gap.ask();
     }

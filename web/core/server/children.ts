@@ -51,7 +51,7 @@ export async function countChildren(
 ): Promise<number | undefined> {
   const parameters = { ...(query === '' ? {} : { query }), pageSize: 1, withTotalElements: 'true' };
   const answer = await sendRaw(`${pathOf(parent, kind)}${queryText(parameters)}`, signal ? { signal } : {});
-  return ((await answer.json()) as References).statistics?.totalElements;
+  return ((await answer.json()) as References).statistics?.totalElements ?? undefined;
 }
 
 const references = (ids: readonly string[]): string =>

@@ -28,8 +28,8 @@ export async function download(path: string, name: string): Promise<void> {
   saveFile(name, await answer.blob());
 }
 
-/** One field of CSV. A text that a spreadsheet would run as a formula has a `'` before it. */
+/** One field of CSV. What a spreadsheet would run as a formula has a `'` before it, also where it parts by `;` or tab. */
 export function csvField(value: string | number): string {
-  const text = typeof value === 'number' ? String(value) : value.replace(/^(?=[=+@\t\r-])/, "'");
+  const text = typeof value === 'number' ? String(value) : value.replace(/(^|[;\t\r\n])(?=[=+@\t\r-])/g, "$1'");
   return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -69,8 +69,17 @@ export async function readObject(id: string, signal?: AbortSignal): Promise<Mana
   return (await got(call)) as unknown as ManagedObject;
 }
 
+/** A member as text, whatever a device has sent: objects and lists as JSON, '' for none. */
+export function textOfMember(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** Characters that turn the direction of the text around them. */
+const DIRECTION = /[\u202a-\u202e\u2066-\u2069]/g;
+
 /** Its name, or its id where it has none. */
-export const nameOf = ({ id, name }: ManagedObject): string => (name === undefined || name === '' ? id : name);
+export const nameOf = ({ id, name }: ManagedObject): string => textOfMember(name).replace(DIRECTION, '') || id;
 
 /** A text inside of the quotes of a query. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
@@ -78,5 +87,5 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'
 /** The operations that the device takes. */
 export const supportedOperations = (device: Readonly<Record<string, unknown>>): readonly string[] => {
   const told = device['c8y_SupportedOperations'];
-  return Array.isArray(told) ? told.map(String) : [];
+  return Array.isArray(told) ? told.map(textOfMember) : [];
 };

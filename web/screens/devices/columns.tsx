@@ -1,7 +1,7 @@
 /** Columns of the list of devices: each is the path of a member; some have a title and a form of their own. */
 import { COLUMNS_MAX } from '../../core/preferences.ts';
 import { href } from '../../core/route.ts';
-import { nameOf } from '../../core/server/managed-object.ts';
+import { nameOf, textOfMember } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { AlarmBadges, ConnectionState, connectionOf, openAlarms } from '../../parts/badge.tsx';
 import type { Column } from '../../parts/list/column.ts';
@@ -49,15 +49,12 @@ function valueAt(device: ManagedObject, path: string): unknown {
 /** As a file has it: numbers as they are, so that a negative one is not taken for a formula. */
 export function fileValue(device: ManagedObject, path: string): string | number {
   const value = valueAt(device, path);
-  return typeof value === 'number' ? value : valueText(device, path);
+  return typeof value === 'number' ? value : pathText(device, path);
 }
 
 /** As a cell shows it: objects and lists as JSON. */
-export function valueText(device: ManagedObject, path: string): string {
-  const value = path === 'name' ? nameOf(device) : valueAt(device, path);
-  if (value === undefined || value === null) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
+export const pathText = (device: ManagedObject, path: string): string =>
+  path === 'name' ? nameOf(device) : textOfMember(valueAt(device, path));
 
 /** Paths of single values that the devices have, for the choice of further columns. @param max of them. */
 export function pathsOf(devices: readonly ManagedObject[], max: number): readonly string[] {
@@ -75,16 +72,21 @@ export function pathsOf(devices: readonly ManagedObject[], max: number): readonl
 }
 
 const time = (device: ManagedObject, path: string, hasAge: boolean) => {
-  const text = valueText(device, path);
+  const text = pathText(device, path);
   return text === '' ? '' : <Time value={text} hasAge={hasAge} />;
 };
 
-const ofPath = (path: string, title: string): Column<ManagedObject> => ({
+/** The file has what the cell of a known column shows, and of others the value. */
+const ofPath = (
+  path: string,
+  title: string,
+  form: Partial<Column<ManagedObject>> | undefined,
+): Column<ManagedObject> => ({
   id: path,
   title,
   isSortable: true,
-  cell: (device) => valueText(device, path),
-  text: (device) => fileValue(device, path),
+  cell: (device) => pathText(device, path),
+  ...(form ?? { text: (device) => fileValue(device, path) }),
 });
 
 /** The titles of the columns that have one; of others it is the path. */
@@ -121,7 +123,7 @@ const formsOf = (words: DeviceTexts): Partial<Record<string, Partial<Column<Mana
   lastUpdated: { cell: (device) => time(device, 'lastUpdated', true) },
   'c8y_Availability.status': {
     cell: (device) => {
-      const status = valueText(device, 'c8y_Availability.status');
+      const status = pathText(device, 'c8y_Availability.status');
       return words.availabilities[status as keyof DeviceTexts['availabilities']] ?? status;
     },
   },
@@ -139,8 +141,6 @@ export function columnsOf(paths: readonly string[], words: DeviceTexts): readonl
       isSortable: true,
       cell: (device) => <a href={href('/devices/:id', { id: device.id })}>{nameOf(device)}</a>,
     },
-    ...paths
-      .filter((path) => path !== 'name')
-      .map((path) => ({ ...ofPath(path, titleOf(path, words)), ...forms[path] })),
+    ...paths.filter((path) => path !== 'name').map((path) => ofPath(path, titleOf(path, words), forms[path])),
   ];
 }

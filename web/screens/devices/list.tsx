@@ -23,7 +23,7 @@ import { Page } from '../../parts/page.tsx';
 import { QueryField } from '../../parts/query-field.tsx';
 import { sortOf, sortText } from '../../parts/list/table.tsx';
 import { ColumnChoice } from './column-choice.tsx';
-import { chosenColumns, columnsOf, isPath, valueText } from './columns.tsx';
+import { chosenColumns, columnsOf, isPath, pathText } from './columns.tsx';
 import { ListActions } from './list-actions.tsx';
 import { words as deviceWords } from './text.ts';
 
@@ -112,7 +112,7 @@ function hasMoved(before: ManagedObject, after: ManagedObject, { name, type, q, 
     ...(status === '' ? [] : [STATUS_PATH]),
     ...(order ? [order] : []),
   ];
-  return q !== '' || paths.some((path) => valueText(before, path) !== valueText(after, path));
+  return q !== '' || paths.some((path) => pathText(before, path) !== pathText(after, path));
 }
 
 export default function Devices() {

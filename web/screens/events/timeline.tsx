@@ -25,10 +25,10 @@ import { words as operationWords } from '../operations/text.ts';
 import { words as eventWords } from './text.ts';
 
 const SHAPE = { before: textParameter(), kinds: listParameter };
-const ROLES: Partial<Record<TimelineKind, string>> = { audit: 'ROLE_AUDIT_READ' };
+const AUDIT_READ = 'ROLE_AUDIT_READ';
 
 const allowedKinds = (): readonly TimelineKind[] =>
-  TIMELINE_KINDS.filter((kind) => ROLES[kind] === undefined || hasRole(ROLES[kind]));
+  TIMELINE_KINDS.filter((kind) => kind !== 'audit' || hasRole(AUDIT_READ));
 
 /** @param named by the address; none stands for all. */
 const chosenKinds = (named: readonly string[]): readonly TimelineKind[] =>
@@ -148,6 +148,11 @@ function Timeline({ id }: { readonly id: string }) {
               onChange={(isOn) => toggle(kind, isOn)}
             />
           ))}
+          {!hasRole(AUDIT_READ) && (
+            <span class="muted small">
+              {words.kinds.audit}: {common().missingRole(AUDIT_READ)}
+            </span>
+          )}
         </fieldset>
         <span class="muted chart-zone">{zoneText()}</span>
       </FilterBar>

@@ -12,7 +12,13 @@ export const groupRoutes: readonly RouteEntry[] = [
     allRoles: ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'],
     keys: 'g g',
   },
-  { path: '/groups/:id', title: () => words().group, load: () => import('./group.tsx'), example: { id: 'device' } },
+  {
+    path: '/groups/:id',
+    title: () => words().group,
+    load: () => import('./group.tsx'),
+    allRoles: ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'],
+    example: { id: 'device' },
+  },
   {
     path: '/devices/:id/children',
     title: () => words().children,

@@ -9,6 +9,7 @@ export const operationRoutes: readonly RouteEntry[] = [
     path: '/operations',
     title: () => words().title,
     load: () => import('./all.tsx'),
+    allRoles: [...CONTROL_READ],
     nav: { section: 'devices', order: 20, icon: SendHorizontal },
     keys: 'g o',
     roles: [...CONTROL_READ, ...CONTROL],

@@ -8,6 +8,7 @@ export const templateRoutes: readonly RouteEntry[] = [
     path: '/templates',
     title: () => words().title,
     load: () => import('./list.tsx'),
+    allRoles: ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'],
     nav: { section: 'devices', order: 25, icon: FileCode },
   },
   {

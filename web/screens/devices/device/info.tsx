@@ -11,7 +11,13 @@ import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
-import { devicePath, nameOf, readObject, supportedOperations } from '../../../core/server/managed-object.ts';
+import {
+  devicePath,
+  nameOf,
+  readObject,
+  supportedOperations,
+  textOfMember,
+} from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { hasTime, offerUndo } from '../../../core/api/undo.ts';
@@ -37,23 +43,21 @@ async function change(id: string, body: Readonly<Record<string, unknown>>): Prom
   return (await got(call)) as unknown as ManagedObject;
 }
 
-const textOf = (value: unknown): string => (value === undefined || value === null ? '' : String(value));
-
 function Edit({ device, onChanged, onClose }: DeviceContent & { readonly onClose: () => void }) {
   const words = deviceWords();
   // As it was when the editing began: live changes come in meanwhile.
   const [before] = useState(device);
-  const [name, setName] = useState(textOf(device.name));
-  const [type, setType] = useState(textOf(device.type));
-  const [notes, setNotes] = useState(textOf(device['c8y_Notes']));
+  const [name, setName] = useState(textOfMember(device.name));
+  const [type, setType] = useState(textOfMember(device.type));
+  const [notes, setNotes] = useState(textOfMember(device['c8y_Notes']));
   const save = useAction(async () => {
     const told: Readonly<Record<string, string>> = { name, type, c8y_Notes: notes };
-    const names = Object.keys(told).filter((member) => told[member] !== textOf(before[member]));
+    const names = Object.keys(told).filter((member) => told[member] !== textOfMember(before[member]));
     const bodyOf = (values: Readonly<Record<string, unknown>>): Record<string, unknown> =>
       Object.fromEntries(names.map((member) => [member, values[member] || null]));
     if (names.length > 0) {
       const now = await readObject(device.id);
-      if (names.some((member) => textOf(now[member]) !== textOf(before[member])))
+      if (names.some((member) => textOfMember(now[member]) !== textOfMember(before[member])))
         throw changedMeanwhile(common().changedMeanwhile);
       const changed = await change(device.id, bodyOf(told));
       onChanged(changed);
@@ -158,7 +162,8 @@ function LastMessage({ device }: { readonly device: ManagedObject }) {
 function Facts({ device }: { readonly device: ManagedObject }) {
   const words = deviceWords();
   const hardware = Object.entries((device['c8y_Hardware'] ?? {}) as Record<string, unknown>);
-  const interval = (device['c8y_RequiredAvailability'] as { responseInterval?: number } | undefined)?.responseInterval;
+  const interval = (device['c8y_RequiredAvailability'] as { responseInterval?: unknown } | undefined)?.responseInterval;
+  const status = textOfMember((device['c8y_Availability'] as { status?: unknown } | undefined)?.status);
   const { lat, lng } = (device['c8y_Position'] ?? {}) as { lat?: unknown; lng?: unknown };
   const position = typeof lat === 'number' && typeof lng === 'number' ? `${lat},${lng}` : undefined;
   return (
@@ -169,14 +174,20 @@ function Facts({ device }: { readonly device: ManagedObject }) {
         <CopyButton text={device.id} />
       </dd>
       <dt>{words.type}</dt>
-      <dd>{device.type ?? '–'}</dd>
+      <dd>{textOfMember(device.type) || '–'}</dd>
       <dt>{words.owner}</dt>
-      <dd>{device.owner ?? '–'}</dd>
+      <dd>{textOfMember(device.owner) || '–'}</dd>
+      {status !== '' && (
+        <>
+          <dt>{words.availability}</dt>
+          <dd>{words.availabilities[status as keyof typeof words.availabilities] ?? status}</dd>
+        </>
+      )}
       <dt>{words.lastMessage}</dt>
       <dd>
         <LastMessage device={device} />
       </dd>
-      {interval !== undefined && (
+      {typeof interval === 'number' && (
         <>
           <dt>{words.interval}</dt>
           <dd>{words.minutes(interval)}</dd>
@@ -195,7 +206,7 @@ function Facts({ device }: { readonly device: ManagedObject }) {
           <dt key={name}>
             {words.hardware} · {name}
           </dt>
-          <dd>{textOf(value)}</dd>
+          <dd>{textOfMember(value)}</dd>
         </>
       ))}
       {position !== undefined && (
@@ -209,7 +220,7 @@ function Facts({ device }: { readonly device: ManagedObject }) {
       {device['c8y_Notes'] !== undefined && (
         <>
           <dt>{words.notes}</dt>
-          <dd>{textOf(device['c8y_Notes'])}</dd>
+          <dd>{textOfMember(device['c8y_Notes'])}</dd>
         </>
       )}
     </dl>

@@ -5,6 +5,7 @@ import { useLoaded } from '../../../core/api/request.ts';
 import { sendRaw } from '../../../core/api/send.ts';
 import { saveFile } from '../../../core/clipboard.ts';
 import { SERVER_URL } from '../../../core/places.ts';
+import { textOfMember } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { Button } from '../../../parts/button.tsx';
@@ -22,7 +23,7 @@ const SHOWN_BYTES_MAX = 2_000_000;
  * that in its answers.
  */
 export function ownPath(url: string, device: ManagedObject): string | undefined {
-  const self = String(device['self'] ?? '');
+  const self = textOfMember(device['self']);
   const bases = [SERVER_URL, self.replace(/\/inventory\/managedObjects\/.*$/, '')];
   const base = bases.find((one) => one !== '' && url.startsWith(`${one}/`));
   const path = base === undefined ? url : url.slice(base.length);

@@ -1,9 +1,11 @@
 /** Remote access of a device: its configurations, the commands that open a tunnel to one, and a terminal. */
 import { Pencil, Plug, Plus, SquareTerminal, Trash2 } from 'lucide';
 import { useState } from 'preact/hooks';
+import { changeJson, getJson } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { sendRaw } from '../../../core/api/send.ts';
 import { tenant, user } from '../../../core/api/session.ts';
+import { offerUndo } from '../../../core/api/undo.ts';
 import { notify } from '../../../core/notices.ts';
 import { SERVER_URL } from '../../../core/places.ts';
 import type { ScreenProps } from '../../../core/route.ts';
@@ -107,18 +109,24 @@ function Edit({ device, before, onDone, onClose }: EditProps) {
       privateKey: secret('KEY_PAIR', privateKey),
       hostKey: knownHost || null,
     };
-    await sendRaw(pathOf(device, before?.id), {
-      method: before === undefined ? 'POST' : 'PUT',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        name,
-        hostname,
-        port: Number(port),
-        protocol,
-        ...(protocol === 'SSH' && { credentials }),
-      }),
-    });
-    notify(words.remoteSaved(name));
+    const told = { name, hostname, port: Number(port), protocol, ...(protocol === 'SSH' && { credentials }) };
+    const path = pathOf(device, before?.id);
+    await changeJson(before === undefined ? 'POST' : 'PUT', path, told);
+    const hasSecret = [credentials.password, credentials.privateKey].some((one) => one !== undefined);
+    // What the server never tells cannot be brought back.
+    if (before === undefined || (protocol === 'SSH' && hasSecret)) notify(words.remoteSaved(name));
+    else {
+      const changed = JSON.stringify(await getJson(path));
+      offerUndo(words.remoteSaved(name), {
+        isAsLeft: async () => JSON.stringify(await getJson(path)) === changed,
+        run: async () => {
+          const { id: _, ...others } = before;
+          const old = { ...others, credentials: { type, username: username ?? null, hostKey: hostKey ?? null } };
+          await changeJson('PUT', path, old);
+          onDone();
+        },
+      });
+    }
     onDone();
     onClose();
   });

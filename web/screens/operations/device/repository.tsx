@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { useLoaded } from '../../../core/api/request.ts';
 import { sendRaw } from '../../../core/api/send.ts';
-import { listObjects, nameOf, quoted } from '../../../core/server/managed-object.ts';
+import { listObjects, nameOf, quoted, textOfMember } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { SelectField, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { With } from '../../../parts/states.tsx';
@@ -51,7 +51,7 @@ function FromRepository({ repository, value, onChange }: FromProps) {
       name: nameOf(entry),
       version: memberText(version, repository, 'version'),
       url: memberText(version, repository, 'url'),
-      softwareType: String(entry['softwareType'] ?? ''),
+      softwareType: textOfMember(entry['softwareType']),
     });
   return (
     <>

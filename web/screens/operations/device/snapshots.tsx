@@ -6,7 +6,7 @@ import { useLoaded } from '../../../core/api/request.ts';
 import { useLive } from '../../../core/live/live.ts';
 import { useSoon } from '../../../core/live/pace.ts';
 import { SERVER_URL } from '../../../core/places.ts';
-import { listObjects, nameOf, quoted } from '../../../core/server/managed-object.ts';
+import { listObjects, nameOf, quoted, textOfMember } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { Button } from '../../../parts/button.tsx';
@@ -40,7 +40,7 @@ async function snapshotsOf(device: ManagedObject, type: string, signal: AbortSig
       id: dump.id,
       name: nameOf(dump),
       time: dump.creationTime,
-      url: String(dump['url'] ?? ''),
+      url: textOfMember(dump['url']),
     }));
   }
   const query = { source: device.id, type, fragmentType: 'c8y_IsBinary', pageSize: SHOWN };

@@ -5,6 +5,7 @@ import { useLoaded } from '../../../core/api/request.ts';
 import { sendRaw } from '../../../core/api/send.ts';
 import { queryText } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
+import { textOfMember } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, textParameter, useUrlState } from '../../../core/url-state.ts';
@@ -30,7 +31,7 @@ const NOTHING: Package = { name: '', version: '', url: '', softwareType: '' };
 
 const packageOf = (value: unknown): Package => {
   const told = (value ?? {}) as Partial<Record<keyof Package, unknown>>;
-  const text = (name: keyof Package): string => String(told[name] ?? '');
+  const text = (name: keyof Package): string => textOfMember(told[name]);
   return { name: text('name'), version: text('version'), url: text('url'), softwareType: text('softwareType') };
 };
 
