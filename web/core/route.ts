@@ -26,7 +26,7 @@ export interface RouteEntry {
   readonly tab?: { readonly order: number; readonly isFor?: (device: Readonly<Record<string, unknown>>) => boolean };
   /** The keys that open it, for instance `g d`. */
   readonly keys?: string;
-  /** A user without any of these roles sees which are missing. With `BY_OBJECT` readers by inventory role are let in. */
+  /** A user without any of these roles sees which are missing. With `BY_READING` readers by inventory role are let in. */
   readonly roles?: readonly string[];
   /** Roles of which one shows everything. Without them it is what the user owns or has by inventory roles, and is said. */
   readonly allRoles?: readonly string[];
