@@ -3,7 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { ROOT } from '../helpers/root.ts';
-import { BOLD, INVERSE, TRUE_COLOUR } from '../../web/screens/operations/device/terminal/cells.ts';
+import { BOLD, INVERSE, PLAIN, TRUE_COLOUR } from '../../web/screens/operations/device/terminal/cells.ts';
+import {
+  BUDGET_MS,
+  Inflow,
+  SLICE_BYTES,
+  WAITING_BYTES_MAX,
+} from '../../web/screens/operations/device/terminal/inflow.ts';
 import { controlOf, keyText, pasteText } from '../../web/screens/operations/device/terminal/keys.ts';
 import { LineEditor } from '../../web/screens/operations/device/terminal/lines.ts';
 import { LINES_MAX, Screen } from '../../web/screens/operations/device/terminal/screen.ts';
@@ -157,6 +163,53 @@ t.test('what is kept has a bound, and a flood is quick', async (t) => {
   t.ok(screen.columns <= 500 && screen.rows.length <= 200);
 });
 
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+t.test('a flood is read in slices, as many as a frame has time for', async (t) => {
+  const screen = new Screen(10, 4);
+  let nowMs = 0;
+  // Each look at the clock takes a fifth of the budget.
+  const inflow = new Inflow(screen, () => (nowMs += BUDGET_MS / 5));
+  t.notOk(inflow.work(), 'nothing waits');
+  inflow.push(utf8('日\r\n'.repeat(2 * SLICE_BYTES)));
+  inflow.push(utf8('last'));
+  let frames = 1;
+  for (; inflow.work(); frames++) t.match(screen.text, /^(?:日\n)*日?$/, 'no letter is torn by the end of a slice');
+  t.equal(frames, 3, 'of 11 slices each frame takes 5');
+  t.equal(screen.text, '日\n日\n日\nlast');
+  nowMs = Infinity;
+  inflow.push(utf8('!'));
+  t.notOk(inflow.work(), 'a frame that comes late takes one slice all the same');
+  t.match(screen.text, /last!$/);
+  inflow.push(utf8('more'));
+  inflow.clear();
+  t.notOk(inflow.work(), 'nothing is read after the end');
+  t.notMatch(screen.text, /more/);
+  t.equal(inflow.dropped, 0);
+});
+
+t.test('of a flood beyond the bound the oldest is dropped, counted, and no half sequence is read', async (t) => {
+  const screen = new Screen(10, 4);
+  const inflow = new Inflow(screen, () => 0);
+  // The screen draws lines and corners, in bold, and has half a sequence; what is dropped ends in half of another one.
+  inflow.push(utf8(`${CSI}1mone${ESC}(0${CSI}1;3`));
+  inflow.work();
+  const [first, half, rest] = [`1mtwo${CSI}4;`, '31mthree\r', '\nlq'];
+  inflow.push(utf8(first + half + rest + '\0'.repeat(WAITING_BYTES_MAX - (first + half + rest).length)));
+  t.equal(inflow.dropped, 0, 'so much may wait');
+  inflow.push(utf8('\0'.repeat(first.length)));
+  t.equal(inflow.dropped, first.length, 'as much goes as comes');
+  while (inflow.work());
+  t.equal(screen.text.trimEnd(), 'one\nlq');
+  t.same(screen.rows[1].pens[0], PLAIN);
+  t.equal(inflow.dropped, (first + half).length);
+  // Larger than all that may wait: half a letter begins what stays.
+  inflow.push(utf8(`é${CSI}3;1Hend${'\0'.repeat(WAITING_BYTES_MAX - 10)}`));
+  while (inflow.work());
+  t.equal(screen.text.trimEnd(), 'one\nlq\nend');
+  t.equal(inflow.dropped, (first + half).length + 2);
+});
+
 t.test('a smaller screen keeps the line of the cursor', async (t) => {
   const screen = drawn('a\r\nb\r\nc\r\nd');
   screen.resize(10, 2);
@@ -210,6 +263,18 @@ t.test('lines are mended here and sent when they end', async (t) => {
     { sent: '\n', shown: '\r\n' },
     'nothing is left of the one that was interrupted',
   );
+});
+
+t.test('a line that was begun is not sent after a change to keys and back', async (t) => {
+  const lines = new LineEditor();
+  lines.isOn = true;
+  lines.write('rebo', '\n');
+  lines.isOn = true;
+  t.equal(lines.write('ot\r', '\n').sent, 'reboot\n', 'the same mode again is no change');
+  lines.write('rm ', '\n');
+  lines.isOn = false;
+  lines.isOn = true;
+  t.equal(lines.write('ls\r', '\n').sent, 'ls\n');
 });
 
 const [IAC, DONT, DO, WONT, WILL, SB, SE] = [255, 254, 253, 252, 251, 250, 240];

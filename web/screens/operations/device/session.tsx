@@ -4,9 +4,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { socketQuery } from '../../../core/api/session.ts';
 import { socketUrl } from '../../../core/places.ts';
 import { queryText } from '../../../core/route.ts';
+import { bytesText } from '../../../core/text/units.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CheckField, SelectField } from '../../../parts/fields.tsx';
 import { Section } from '../../../parts/page.tsx';
+import { Inflow } from './terminal/inflow.ts';
 import { LINE_ENDS, LineEditor } from './terminal/lines.ts';
 import type { LineEnd } from './terminal/lines.ts';
 import { Screen } from './terminal/screen.ts';
@@ -17,6 +19,8 @@ import { words as tabWords } from './text.ts';
 const NORMAL = 1000;
 /** Bytes of a message: the server takes 1 MiB. */
 const MESSAGE_BYTES_MAX = 65_536;
+/** A hidden page has no frames: it reads and draws after this time. */
+const FRAME_MS_MAX = 250;
 
 type State =
   | { readonly kind: 'connecting' | 'open' }
@@ -36,25 +40,47 @@ export interface SessionProps {
 /** What one connection has; a new one has all of it anew. */
 class Connection {
   readonly screen = new Screen();
+  readonly inflow = new Inflow(this.screen);
   readonly telnet: Telnet | undefined;
   readonly lines = new LineEditor();
   readonly socket: WebSocket;
-  readonly #decoder = new TextDecoder();
   readonly #isSsh: boolean;
+  #ownChoice: boolean | undefined;
 
   constructor(path: string, kind: SessionKind) {
     this.telnet = kind === 'telnet' ? new Telnet() : undefined;
     this.#isSsh = kind === 'ssh';
+    this.choose(undefined);
     this.socket = new WebSocket(`${socketUrl(path)}${queryText(socketQuery())}`, ['binary']);
     this.socket.binaryType = 'arraybuffer';
   }
 
-  read(data: ArrayBuffer): void {
+  /** Whole lines, or keys; without a choice a port that echoes gets letter by letter, and others get lines that the page shows. */
+  choose(hasLines: boolean | undefined): void {
+    this.#ownChoice = hasLines;
+    this.lines.isOn = this.screen.isFeedLine = hasLines ?? (!this.#isSsh && this.telnet?.isEchoing !== true);
+  }
+
+  /** Telnet is answered at once; text waits for `work`. */
+  take(data: ArrayBuffer): void {
     const bytes = new Uint8Array(data);
     const { text, answer } = this.telnet?.read(bytes) ?? { text: bytes, answer: undefined };
     if (answer !== undefined) this.#send(answer);
-    this.screen.write(this.#decoder.decode(text, { stream: true }));
+    this.choose(this.#ownChoice);
+    this.inflow.push(text);
+  }
+
+  /** The screen's part of a frame. @returns whether more waits */
+  work(): boolean {
+    const isMore = this.inflow.work();
     this.send(this.screen.takeAnswer());
+    return isMore;
+  }
+
+  close(): void {
+    this.socket.onclose = this.socket.onmessage = null;
+    this.socket.close(NORMAL);
+    this.inflow.clear();
   }
 
   send(text: string): void {
@@ -89,15 +115,31 @@ function StateText({ state, kind }: { readonly state: State; readonly kind: Sess
   return <>{words.sessionEnded(state.reason === '' ? String(state.code) : `${state.code}, ${state.reason}`)}</>;
 }
 
-/** One connection; drawn once a frame, however much comes. */
+/** Calls once: in the next frame, or after `FRAME_MS_MAX`. @returns a call that stops it */
+function atFrame(call: () => void): () => void {
+  const stop = (): void => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
+  const run = (): void => {
+    stop();
+    call();
+  };
+  const frame = requestAnimationFrame(run);
+  const timer = setTimeout(run, FRAME_MS_MAX);
+  return stop;
+}
+
+/** One connection; read and drawn once a frame, however much comes. */
 function useConnection(path: string, kind: SessionKind) {
   const [state, setState] = useState<State>({ kind: 'connecting' });
   const [, setTick] = useState(0);
-  const frame = useRef(0);
+  const stopFrame = useRef<(() => void) | undefined>(undefined);
   const [connection] = useState(() => new Connection(path, kind));
   const redraw = (): void => {
-    frame.current ||= requestAnimationFrame(() => {
-      frame.current = 0;
+    stopFrame.current ??= atFrame(() => {
+      stopFrame.current = undefined;
+      if (connection.work()) redraw();
       setTick((before) => before + 1);
     });
   };
@@ -110,14 +152,13 @@ function useConnection(path: string, kind: SessionKind) {
       connection.tellSize();
     };
     socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
-      connection.read(data);
+      connection.take(data);
       redraw();
     };
     socket.onclose = ({ code, reason }) => setState({ kind: 'ended', code, reason, wasOpen });
     return () => {
-      socket.onclose = socket.onmessage = null;
-      socket.close(NORMAL);
-      cancelAnimationFrame(frame.current);
+      connection.close();
+      stopFrame.current?.();
     };
   }, [connection]);
   return { state, connection, redraw };
@@ -130,17 +171,13 @@ interface ConnectedProps extends SessionProps {
 function Connected({ name, path, kind, onAgain, onClose }: ConnectedProps) {
   const words = tabWords();
   const { state, connection, redraw } = useConnection(path, kind);
-  const { screen, telnet, lines } = connection;
+  const { screen, telnet, lines, inflow } = connection;
   const [end, setEnd] = useState<LineEnd>('crlf');
-  const [ownChoice, setOwnChoice] = useState<boolean>();
   const root = useRef<HTMLDivElement>(null);
-  // A port that echoes gets letter by letter; for others the page shows the line and sends it whole.
-  const hasLines = ownChoice ?? (kind !== 'ssh' && telnet?.isEchoing !== true);
-  screen.isFeedLine = hasLines;
   const write = (text: string): void => {
     if (state.kind !== 'open') return;
     // Telnet wants a NUL behind the CR of a key (RFC 854).
-    if (!hasLines) connection.send(telnet === undefined ? text : text.replaceAll('\r', '\r\0'));
+    if (!lines.isOn) connection.send(telnet === undefined ? text : text.replaceAll('\r', '\r\0'));
     else {
       const { sent, shown } = lines.write(text, LINE_ENDS[end]);
       screen.write(shown);
@@ -168,6 +205,7 @@ function Connected({ name, path, kind, onAgain, onClose }: ConnectedProps) {
         <p class="muted" role="status">
           <StateText state={state} kind={kind} />
         </p>
+        {inflow.dropped > 0 && <p class="muted">{words.sessionDropped(bytesText(inflow.dropped))}</p>}
         <Terminal
           label={words.sessionOf(name)}
           words={words}
@@ -186,8 +224,15 @@ function Connected({ name, path, kind, onAgain, onClose }: ConnectedProps) {
         />
         {kind !== 'ssh' && (
           <div class="row">
-            <CheckField label={words.sessionLines} isChecked={hasLines} onChange={setOwnChoice} />
-            {hasLines && (
+            <CheckField
+              label={words.sessionLines}
+              isChecked={lines.isOn}
+              onChange={(isOn) => {
+                connection.choose(isOn);
+                redraw();
+              }}
+            />
+            {lines.isOn && (
               <SelectField
                 label={words.sessionEnd}
                 value={end}

@@ -126,6 +126,7 @@ const de: TabTexts = {
   sessionSshOpen: 'Offen. Der Server meldet sich an, sobald das Gerät da ist, innerhalb von 60 Sekunden.',
   sessionRefused: 'Der Server hat die Sitzung nicht geöffnet. Rolle, Gerät und Konfiguration entscheiden darüber.',
   sessionEnded: (reason) => `Die Sitzung ist beendet: ${reason}`,
+  sessionDropped: (bytes) => `${bytes} wurden verworfen: das Gerät schrieb zu schnell`,
   sessionAgain: 'Neu verbinden',
   sessionClose: 'Sitzung beenden',
   sessionLines: 'Ganze Zeilen senden und hier anzeigen: für Ports ohne Echo',

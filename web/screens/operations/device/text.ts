@@ -124,6 +124,7 @@ const en = {
   sessionSshOpen: 'Open. The server logs in when the device has come, within 60 seconds.',
   sessionRefused: 'The server did not open the session. Your role, the device and its configuration decide that.',
   sessionEnded: (reason: string) => `The session has ended: ${reason}`,
+  sessionDropped: (bytes: string) => `${bytes} were dropped: the device wrote too fast`,
   sessionAgain: 'Connect again',
   sessionClose: 'End the session',
   sessionLines: 'Send whole lines, and show them here: for ports that echo nothing',

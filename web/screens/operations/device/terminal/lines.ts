@@ -10,6 +10,18 @@ const KEYS = /\u001b(?:\[[\d;]*[A-Z~]|O[A-Z]|.?)/g;
 
 export class LineEditor {
   #line = '';
+  #isOn = false;
+
+  /** Lines, or keys. */
+  get isOn(): boolean {
+    return this.#isOn;
+  }
+
+  /** What was begun before a change is never sent: it would become part of another line. */
+  set isOn(isOn: boolean) {
+    if (isOn !== this.#isOn) this.#line = '';
+    this.#isOn = isOn;
+  }
 
   /** @param text - as it is typed or pasted: `\r` ends a line. */
   write(text: string, end: string): { readonly sent: string; readonly shown: string } {
