@@ -174,6 +174,8 @@ export async function operationScreens(t: Test, console: ConsoleBrowser): Promis
     await page.getByRole('button', { name: 'Change SSH' }).click();
     await page.getByLabel('Host key').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
+    // Until then no key reaches the terminal.
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('textbox', { name: 'Session: SSH, keyboard' }).press('Control+d');
     await page.getByText(/The session has ended: 1000, the shell has ended/).waitFor();
   });
