@@ -135,7 +135,7 @@ t.test('nearest points, scales, fields of CSV', async (t) => {
   t.same(scaleOf(100, 110), [99.5, 110.5]);
   t.same(
     [csvField('=1+1'), csvField('a"b,c'), csvField('a;=1'), csvField(-1.5)],
-    ["'=1+1", '"a""b,c"', '"a;=1"', '-1.5'],
+    ["'=1+1", '"a""b,c"', '"a;\'=1"', '-1.5'],
   );
 });
 
