@@ -188,6 +188,12 @@ function merged(
     else shown.set(name, value);
   }
   const kept = withoutNulls(shown);
+  // A user who leads the configuration to a host of their own does not get the password of the one before.
+  const isElsewhere =
+    next.hostname !== old.hostname ||
+    next.port !== old.port ||
+    (Boolean(oldCredentials?.hostKey) && kept['hostKey'] !== oldCredentials?.hostKey);
+  if (oldSecrets !== undefined && isElsewhere) sentSecrets['password'] ??= null;
   const secrets =
     Object.keys(sentSecrets).length === 0
       ? oldSecrets

@@ -28,9 +28,17 @@ t.test('a configuration is created, read, changed and deleted; its secrets are s
   t.notMatch(api.fake.get(REMOTE_ACCESS, '10'), 's3cret');
 
   const before = stored().secrets;
+  const named = await api.call('PUT', `${PATH}/${id}`, { body: { name: 'Shell' } });
+  t.strictSame(named.json, shown);
+  t.equal(stored().secrets, before, 'what is not sent stays');
   const moved = await api.call('PUT', `${PATH}/${id}`, { body: { port: 2222 } });
   t.strictSame(moved.json, { ...shown, port: 2222 });
-  t.equal(stored().secrets, before, 'what is not sent stays');
+  t.strictSame(secretsOf(), { privateKey: 's3cret-2' }, 'a password is not led to another host');
+  await api.call('PUT', `${PATH}/${id}`, { body: { credentials: { password: 's3cret-4', hostKey: 'SHA256:a' } } });
+  await api.call('PUT', `${PATH}/${id}`, { body: { credentials: { hostKey: 'SHA256:a', username: 'ann' } } });
+  t.strictSame(secretsOf(), { privateKey: 's3cret-2', password: 's3cret-4' });
+  await api.call('PUT', `${PATH}/${id}`, { body: { credentials: { hostKey: null } } });
+  t.strictSame(secretsOf(), { privateKey: 's3cret-2' }, 'nor to one with another key');
   await api.call('PUT', `${PATH}/${id}`, {
     body: { credentials: { password: 's3cret-3', privateKey: null, username: null } },
   });

@@ -144,7 +144,8 @@ t.test('what is refused', async (t) => {
     await (await open(changed.path)).closed,
     `1008 host key ${hostKeys[0].fingerprint}, known is ${hostKeys[1].fingerprint}`,
   );
-  await rest.put(`${configurations}/${changed.id}`, { credentials: { hostKey: hostKeys[0].public } });
+  const { password } = withPassword;
+  await rest.put(`${configurations}/${changed.id}`, { credentials: { hostKey: hostKeys[0].public, password } });
   const known = await open(changed.path);
   await until('a whole public key is known too', () => known.text.includes('xterm-256color'));
   known.socket.send('{"cols":0}');

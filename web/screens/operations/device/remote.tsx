@@ -112,7 +112,8 @@ function Edit({ device, before, onDone, onClose }: EditProps) {
     const told = { name, hostname, port: Number(port), protocol, ...(protocol === 'SSH' && { credentials }) };
     const path = pathOf(device, before?.id);
     await changeJson(before === undefined ? 'POST' : 'PUT', path, told);
-    const hasSecret = [credentials.password, credentials.privateKey].some((one) => one !== undefined);
+    const isMoved = hostname !== before?.hostname || told.port !== before.port || knownHost !== (hostKey ?? '');
+    const hasSecret = isMoved || [credentials.password, credentials.privateKey].some((one) => one !== undefined);
     // What the server never tells cannot be brought back.
     if (before === undefined || (protocol === 'SSH' && hasSecret)) notify(words.remoteSaved(name));
     else {

@@ -99,7 +99,8 @@ const de: TabTexts = {
   remoteUser: 'Benutzername auf dem Gerät',
   remotePassword: 'Passwort',
   remoteKey: 'Privater Schlüssel, ohne Passphrase',
-  remoteSecretHint: 'Wird verschlüsselt gespeichert und nie angezeigt. Leer: Der gespeicherte Wert bleibt.',
+  remoteSecretHint:
+    'Wird verschlüsselt gespeichert und nie angezeigt. Leer: Der gespeicherte Wert bleibt, ein Passwort nur für gleichen Host, Port und Hostschlüssel.',
   remoteHostKey: 'Host-Schlüssel',
   remoteHostKeyHint:
     'Die erste Sitzung hinterlegt hier den Fingerabdruck. Leeren Sie das Feld, um einen anderen Schlüssel anzunehmen, etwa nach einer Neuinstallation.',

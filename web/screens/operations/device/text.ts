@@ -97,7 +97,8 @@ const en = {
   remoteUser: 'User name on the device',
   remotePassword: 'Password',
   remoteKey: 'Private key, without a passphrase',
-  remoteSecretHint: 'Stored encrypted and never shown. Empty: the stored one stays.',
+  remoteSecretHint:
+    'Stored encrypted and never shown. Empty: the stored one stays; a password only for the same host, port and host key.',
   remoteHostKey: 'Host key',
   remoteHostKeyHint:
     'The first session keeps the fingerprint here. Empty the field to accept another key, for instance after a new installation.',
