@@ -2,10 +2,10 @@
  * Builds the console: web/ into dist/web, in pieces that a browser loads when one of their screens is first opened. The
  * names of the pieces have hashes, so a browser may keep them; each has its compressed forms beside it.
  */
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { brotliCompress, constants } from 'node:zlib';
+import { brotliCompress, brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
 import { worldOutline } from './outline.mjs';
 import { pieces } from './pieces.mjs';
 
@@ -124,14 +124,23 @@ async function shortened({ name, contents }) {
   return { name, contents: Buffer.from(code) };
 }
 
-/** @param outdir where an earlier build may have left them: the name of a file is that of its contents. */
+/** Whether an earlier build has left both forms of these contents, whole. */
+function areLeft([br, gz], contents) {
+  try {
+    return brotliDecompressSync(readFileSync(br)).equals(contents) && gunzipSync(readFileSync(gz)).equals(contents);
+  } catch {
+    // Not there, or cut off.
+    return false;
+  }
+}
+
+/** @param outdir where an earlier build may have left them. */
 async function compressed({ name, contents }, outdir) {
   if (contents.length < COMPRESSED_BYTES_MIN || name === 'index.html') return [];
   const paths = ['br', 'gz'].map((form) => join(outdir, `${name}.${form}`));
-  const isThere = paths.every((path) => existsSync(path));
   // Loaded here: this file is imported before packages are installed.
   const { gzipAsync } = await import('@gfx/zopfli');
-  const [br, gz] = isThere
+  const [br, gz] = areLeft(paths, contents)
     ? paths.map((path) => readFileSync(path))
     : await Promise.all([promisify(brotliCompress)(contents, brotliOptions(contents)), gzipAsync(contents, GZIP)]);
   return [

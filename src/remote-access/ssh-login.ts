@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 const LINE_LENGTH_MAX = 1_024;
 const SIDE_MAX = 1_000;
 const CANCEL = new Set(['\x03', '\x04']);
+/** Arrows and other keys, and the brackets around what is pasted. */
+const NO_LETTERS = /\u001b(?:\[[\d;]*[A-Z~]|O[A-Z]|.?)/g;
 const DELETE = new Set(['\b', '\x7f']);
 
 export interface ScreenSize {
@@ -42,9 +44,7 @@ export class TypedLine {
 
   /** Further keys of the same message as the end of the line are dropped. */
   type(keys: string): void {
-    // A key that is not a letter, such as an arrow.
-    if (keys.startsWith('\x1b')) return;
-    for (const key of keys) {
+    for (const key of keys.replace(NO_LETTERS, '')) {
       if (key === '\r' || key === '\n' || CANCEL.has(key)) {
         this.#show('\r\n');
         this.#done(CANCEL.has(key) ? undefined : this.#text.join(''));

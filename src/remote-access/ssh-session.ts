@@ -2,6 +2,7 @@
  * An SSH session of a page: the server is the SSH client, over the tunnel to the device (docs/spec/remote-access.md#ssh).
  * A tunnel inside of that tunnel joins the page and the shell: both have the same bounds.
  */
+import { createPublicKey } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import type { AnyAuthMethod, AuthenticationType, Client, ClientChannel, ParsedKey, Prompt } from 'ssh2';
 import { CLOSE, SSH_LOGIN_LIMIT } from './limits.ts';
@@ -11,9 +12,19 @@ import type { Tunnel, TunnelEnd } from './tunnel.ts';
 
 const TERMINAL = 'xterm-256color';
 const TRIES_OF_USER = 3;
-/** Neither groups that the other side chooses, whose size would be the work of this node, nor packed data. */
+const KEY_BITS_MAX = 4_096;
+/** Neither groups that the other side chooses, nor large ones, nor packed data: all are work of this node. */
 const ALGORITHMS = {
-  kex: { append: [], prepend: [], remove: ['diffie-hellman-group-exchange-sha256' as const] },
+  kex: {
+    append: [],
+    prepend: [],
+    remove: [
+      'diffie-hellman-group-exchange-sha256' as const,
+      'diffie-hellman-group16-sha512' as const,
+      'diffie-hellman-group17-sha512' as const,
+      'diffie-hellman-group18-sha512' as const,
+    ],
+  },
   compress: ['none' as const],
 };
 
@@ -35,6 +46,13 @@ export interface SshSessionOptions {
 
 type Method = Exclude<AuthenticationType, 'hostbased' | 'agent'>;
 
+/** Signing takes the time of this node: a key of 16,384 bits a second. @throws Error above 4,096 bits. */
+function requireCheap(key: ParsedKey): void {
+  const { modulusLength = 0 } = createPublicKey(key.getPublicPEM()).asymmetricKeyDetails ?? {};
+  if (modulusLength > KEY_BITS_MAX)
+    throw new Error(`the private key has ${modulusLength} bits, more than ${KEY_BITS_MAX}`);
+}
+
 export class SshSession {
   readonly #options: SshSessionOptions;
   readonly #inner: Tunnel;
@@ -47,6 +65,10 @@ export class SshSession {
   /** The page does not take what the shell writes. */
   #isFull = false;
   #password: string | undefined;
+  /** One of several secrets is known to be right. */
+  #isPartial = false;
+  /** The host key that this session has compared. */
+  #known: string | undefined;
 
   constructor(options: SshSessionOptions) {
     const { page, tunnel, login } = options;
@@ -110,6 +132,7 @@ export class SshSession {
     const { Client: SshClient, utils } = (await import('ssh2')).default;
     const key = login.privateKey === undefined ? undefined : utils.parseKey(login.privateKey);
     if (key instanceof Error) throw new Error(`the private key of the configuration: ${key.message}`);
+    if (key !== undefined) requireCheap(key);
     const username = login.username || (await this.#ask('login as: ', true));
     if (this.#inner.isOver) return;
     const client = new SshClient();
@@ -120,7 +143,6 @@ export class SshSession {
       .on('banner', (text) => this.#show(text.replaceAll(/\r?\n/g, '\r\n')))
       .on('close', () => this.#inner.close(CLOSE.failed, 'the SSH server has closed the connection'))
       .on('ready', () => {
-        clearTimeout(this.#timer);
         client.shell({ term: TERMINAL, ...this.#size }, (error, shell) => {
           if (error === undefined) this.#open(shell, drained);
           else this.#fail(error);
@@ -157,7 +179,8 @@ export class SshSession {
 
   /** @param left methods that the device takes; null for the first time. */
   #nextMethod(tries: Method[], left: AuthenticationType[] | null, isPartial: boolean | null): Method | undefined {
-    if (isPartial === true) tries.push('keyboard-interactive', 'password');
+    if (isPartial === true && !this.#isPartial) tries.push('keyboard-interactive', 'password');
+    this.#isPartial ||= isPartial === true;
     for (let method = tries.shift(); method !== undefined; method = tries.shift())
       if (left === null || left.includes(method)) return method;
     return undefined;
@@ -210,13 +233,16 @@ export class SshSession {
 
   async #isKnown(hostKey: Buffer): Promise<boolean> {
     const fingerprint = fingerprintOf(hostKey);
-    const kept = keptFingerprint(await this.#options.keepHostKey(fingerprint));
+    // Keys are exchanged again and again: the configuration is read once.
+    const kept = this.#known ?? keptFingerprint(await this.#options.keepHostKey(fingerprint));
+    this.#known = kept;
     if (kept === fingerprint) return true;
     this.#inner.close(CLOSE.policy, `host key ${fingerprint}, known is ${kept}`);
     return false;
   }
 
   #open(shell: ClientChannel, drained: () => void): void {
+    clearTimeout(this.#timer);
     this.#shell = shell;
     shell.setWindow(this.#size.rows, this.#size.cols, 0, 0);
     // It is never stopped, its tunnel is: what waits is counted there.

@@ -26,6 +26,7 @@ function typed(isShown: boolean, ...keys: string[]): readonly [shown: string, li
 }
 
 t.test('a typed line', async (t) => {
+  t.strictSame(typed(false, '\x1b[200~secret\x1b[201~', '\x1b[A', '\r'), ['\r\n', ['secret']], 'pasted');
   t.strictSame(typed(true, 'ro', 'ox', '\x7f', 't\r'), ['roox\b \bt\r\n', ['root']]);
   t.strictSame(typed(false, 'secret\x7f', '\r'), ['\r\n', ['secre']], 'a hidden one');
   t.strictSame(typed(true, '\x7f', '\x1b[A', 'ä😀\b\t', '\n'), ['ä😀\b \b\r\n', ['ä']], 'whole letters, no other keys');

@@ -64,6 +64,8 @@ t.test('columns come from the address, else from the person, and any path is one
 t.test('the file of a list has each row once, and ends at its bound', async (t) => {
   const pages = [
     [PUMP, { id: '8', name: '=1+1' }],
+    // As many have come meanwhile.
+    [PUMP, { id: '8' }],
     [{ id: '8' }, { id: '9', name: 'Last', c8y_Hardware: { model: -5 } }],
   ];
   const [name, model] = ['name', 'c8y_Hardware.model'].map((path) => ({
@@ -82,7 +84,19 @@ t.test('the file of a list has each row once, and ends at its bound', async (t) 
     lines: ['name,c8y_Hardware.model\r\n', 'Pump,"P,1"\r\n', "'=1+1,\r\n", 'Last,-5\r\n'],
     isCut: false,
   });
-  t.same(counts, [2, 3]);
+  t.same(counts, [2, 2, 3]);
+  t.equal(
+    (
+      await rowsFile(
+        () => Promise.resolve([PUMP]),
+        columns,
+        keyOf,
+        () => undefined,
+      )
+    ).isCut,
+    true,
+    'without an end',
+  );
   const cut = await rowsFile(load, columns, keyOf, () => undefined, 2);
   t.same([cut.lines.length, cut.isCut], [3, true]);
 });

@@ -1,5 +1,5 @@
 /** SSH sessions of pages (docs/spec/remote-access.md#ssh): the server logs in over the device's tunnel. */
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
@@ -139,6 +139,13 @@ t.test('what the configuration does not know is asked for in the terminal', asyn
 t.test('what is refused', async (t) => {
   const { path } = await configured(port, { ...withPassword, password: 'wrong' });
   t.equal(await (await open(path)).closed, '1011 SSH: the device refused the login of root');
+  const { privateKey: large } = generateKeyPairSync('rsa', {
+    modulusLength: 4_104,
+    publicKeyEncoding: { type: 'pkcs1', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  });
+  const dear = await configured(port, { type: 'KEY_PAIR', username: 'root', privateKey: large });
+  t.equal(await (await open(dear.path)).closed, '1011 SSH: the private key has 4104 bits, more than 4096');
   const changed = await configured(port, { ...withPassword, hostKey: hostKeys[1].fingerprint });
   t.equal(
     await (await open(changed.path)).closed,

@@ -17,6 +17,8 @@ import type { Column } from './column.ts';
 /** Rows of one file: the page keeps their lines until it is complete. */
 const FILE_ROWS_MAX = 100_000;
 const PAGE_ROWS = 1_000;
+/** Pages one behind the other that have nothing new. */
+const KNOWN_PAGES_MAX = 20;
 
 /** The id of a column of buttons, which files leave out. */
 const ACTIONS = 'actions';
@@ -71,16 +73,21 @@ export async function rowsFile<Row>(
   const lineOf = (fields: readonly (string | number)[]): string => `${fields.map(csvField).join(',')}\r\n`;
   const lines = [lineOf(shown.map(({ title }) => title))];
   const keys = new Set<string>();
+  let known = 0;
   for (let page = 1; ; page += 1) {
     const before = keys.size;
-    for (const row of await load(page)) {
+    const rows = await load(page);
+    if (rows.length === 0) return { lines, isCut: false };
+    for (const row of rows) {
       const key = keyOf(row);
       if (keys.has(key)) continue;
       if (keys.size === max) return { lines, isCut: true };
       keys.add(key);
       lines.push(lineOf(shown.map(({ text, cell }) => (text === undefined ? textOf(cell(row)) : text(row)))));
     }
-    if (keys.size === before) return { lines, isCut: false };
+    // As many rows may have come before this page; a list whose pages are all the same never ends.
+    known = keys.size === before ? known + 1 : 0;
+    if (known === KNOWN_PAGES_MAX) return { lines, isCut: true };
     onCount(keys.size);
   }
 }

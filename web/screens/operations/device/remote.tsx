@@ -104,10 +104,11 @@ function Edit({ device, before, onDone, onClose }: EditProps) {
   const save = useAction(async () => {
     const credentials = {
       type: login === loginBefore ? type : login,
-      username: userName || null,
+      username: userName === (username ?? '') ? undefined : userName || null,
       password: secret('USER_PASS', password),
       privateKey: secret('KEY_PAIR', privateKey),
-      hostKey: knownHost || null,
+      // The first session may have stored one since the page was opened.
+      hostKey: knownHost === (hostKey ?? '') ? undefined : knownHost || null,
     };
     const told = { name, hostname, port: Number(port), protocol, ...(protocol === 'SSH' && { credentials }) };
     const path = pathOf(device, before?.id);
@@ -122,7 +123,8 @@ function Edit({ device, before, onDone, onClose }: EditProps) {
         isAsLeft: async () => JSON.stringify(await getJson(path)) === changed,
         run: async () => {
           const { id: _, ...others } = before;
-          const old = { ...others, credentials: { type, username: username ?? null, hostKey: hostKey ?? null } };
+          const names = credentials.username === undefined ? {} : { username: username ?? null };
+          const old = { ...others, credentials: { type, ...names } };
           await changeJson('PUT', path, old);
           onDone();
         },
@@ -307,7 +309,10 @@ function Remote({ device }: { readonly device: ManagedObject }) {
           name={session.name}
           path={sessionPath(device.id, session)}
           kind={kind}
-          onClose={() => setSession(undefined)}
+          onClose={() => {
+            setSession(undefined);
+            loaded.reload();
+          }}
         />
       )}
       {editing && (

@@ -19,6 +19,8 @@ import { words as tabWords } from './text.ts';
 const NORMAL = 1000;
 /** Bytes of a message: the server takes 1 MiB. */
 const MESSAGE_BYTES_MAX = 65_536;
+/** Bytes that the socket holds. */
+const ANSWERS_WAITING_MAX = 65_536;
 /** A hidden page has no frames: it reads and draws after this time. */
 const FRAME_MS_MAX = 250;
 
@@ -65,7 +67,7 @@ class Connection {
   take(data: ArrayBuffer): void {
     const bytes = new Uint8Array(data);
     const { text, answer } = this.telnet?.read(bytes) ?? { text: bytes, answer: undefined };
-    if (answer !== undefined) this.#send(answer);
+    if (answer !== undefined) this.#answer(answer);
     this.choose(this.#ownChoice);
     this.inflow.push(text);
   }
@@ -73,7 +75,7 @@ class Connection {
   /** The screen's part of a frame. @returns whether more waits */
   work(): boolean {
     const isMore = this.inflow.work();
-    this.send(this.screen.takeAnswer());
+    this.#answer(this.#encoded(this.screen.takeAnswer()));
     return isMore;
   }
 
@@ -84,8 +86,7 @@ class Connection {
   }
 
   send(text: string): void {
-    const bytes = new TextEncoder().encode(text);
-    this.#send(this.telnet?.write(bytes) ?? bytes);
+    this.#send(this.#encoded(text));
   }
 
   resize(columns: number, rows: number): void {
@@ -98,6 +99,16 @@ class Connection {
     if (this.telnet !== undefined) this.#send(this.telnet.resize(columns, rows.length));
     else if (this.#isSsh && this.socket.readyState === WebSocket.OPEN)
       this.socket.send(JSON.stringify({ cols: columns, rows: rows.length }));
+  }
+
+  #encoded(text: string): Uint8Array {
+    const bytes = new TextEncoder().encode(text);
+    return this.telnet?.write(bytes) ?? bytes;
+  }
+
+  /** A device that asks and does not read gets no more answers. */
+  #answer(bytes: Uint8Array): void {
+    if (this.socket.bufferedAmount < ANSWERS_WAITING_MAX) this.#send(bytes);
   }
 
   #send(bytes: Uint8Array): void {

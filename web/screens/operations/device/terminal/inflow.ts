@@ -4,7 +4,7 @@ import type { Screen } from './screen.ts';
 /** Bytes that wait; of more the oldest are dropped and counted. */
 export const WAITING_BYTES_MAX = 4 * 1_024 * 1_024;
 /** Between two slices the clock is read. */
-export const SLICE_BYTES = 4_096;
+export const SLICE_BYTES = 256;
 /** Of a frame, besides drawing. */
 export const BUDGET_MS = 10;
 /** Ends a sequence that has begun, lines and corners instead of letters, colours, and a line. */

@@ -20,7 +20,7 @@ export interface TelnetRead {
 const doubled = (bytes: Iterable<number>): number[] =>
   [...bytes].flatMap((byte) => (byte === IAC ? [IAC, IAC] : [byte]));
 
-/** The network virtual terminal. Each command is answered once, so that two ends never answer each other for ever. */
+/** The network virtual terminal. What is in force is not answered again, so that two ends never answer each other for ever. */
 export class Telnet {
   /** The other end shows what is sent: a password stays hidden, as it does not. */
   isEchoing = false;
