@@ -10,6 +10,8 @@ import type { ConsoleBrowser } from '../helpers/browser.ts';
 import { compareLooks, galleryScript, showGallery } from '../helpers/gallery.ts';
 import { GALLERY, pathsOf } from '../helpers/rows.ts';
 
+/** The pseudo language changes names that stand in a label, and not those on the page. */
+const OF_WORDS = 'label-content-name-mismatch';
 /** Every text of these comes from the texts of the console. */
 const TRANSLATED = 'main label, main button:not(.table-sort, [role=tab], .button-icon), main th[scope=col], main h2';
 
@@ -72,7 +74,7 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
     }
     if (isLight && !isBoth) continue;
     await open(small, path);
-    t.same(await console.violations(small), [], `${path}, dark, 360 px`);
+    t.same(await console.violations(small, OF_WORDS), [], `${path}, dark, 360 px`);
     t.ok((await sidewaysPixels(small)) <= 0, `${path} does not scroll sideways at 360 px`);
     if (path !== GALLERY) t.same(await untranslated(small), [], `${path} has all texts in every language`);
   }
