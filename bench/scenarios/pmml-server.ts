@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { StoredModel } from '../../src/model/entities/scoring/model.ts';
-import { HeapGrowth } from '../../src/operate/heap-growth.ts';
+import { GarbageCollection } from '../../src/operate/garbage-collection.ts';
 import { Turns } from '../../src/pacing/turns.ts';
 import { openBatch, RECORDS_PER_THREAD_DEFAULT } from '../../src/scoring/batches.ts';
 import { ModelRuns } from '../../src/scoring/model-runs.ts';
@@ -137,8 +137,8 @@ export const pmmlWorkers: Scenario = {
     const [plain, plainBoth] = [new PlainThreads(1), new PlainThreads(2)];
     const all = [single, both, plain, plainBoth];
     // As in the server.
-    const heapGrowth = new HeapGrowth();
-    heapGrowth.start();
+    const garbage = new GarbageCollection();
+    garbage.start();
     for (const threads of all) await threads.rate(csv);
     for (let round = 1; round <= context.rounds; round++) {
       context.progress(`${WORKERS}: round ${round}`);
@@ -156,7 +156,7 @@ export const pmmlWorkers: Scenario = {
       };
       context.record({ scenario: WORKERS, subject: 'millrace', round, values });
     }
-    heapGrowth.stop();
+    garbage.stop();
     await Promise.all(all.map((threads) => threads.stop()));
   },
 };

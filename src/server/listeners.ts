@@ -5,7 +5,7 @@ import type { ServerFacts } from '../api/request/platform.ts';
 import { TrustedProxies } from '../config/trusted-proxies.ts';
 import type { MqttServer } from '../mqtt/server.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
-import { HeapGrowth } from '../operate/heap-growth.ts';
+import { GarbageCollection } from '../operate/garbage-collection.ts';
 import { accountsPart } from './parts/accounts.ts';
 import { availabilityPart } from './parts/availability.ts';
 import { bindingsPart } from './parts/bindings.ts';
@@ -89,7 +89,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     bulkOperationsPart(core),
     retention,
     statistics,
-    new HeapGrowth(),
+    new GarbageCollection(),
   ];
   for (const { recordsChanged } of parts)
     if (recordsChanged !== undefined) core.events.recordListeners.push(recordsChanged);

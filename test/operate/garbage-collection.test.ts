@@ -1,6 +1,6 @@
 /** How far the heap may grow between two collections of all garbage. */
 import t from 'tap';
-import { growthPercent } from '../../src/operate/heap-growth.ts';
+import { growthPercent } from '../../src/operate/garbage-collection.ts';
 
 const MIB = 1_048_576;
 
