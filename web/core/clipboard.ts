@@ -46,3 +46,7 @@ export function saveFile(name: string, content: Blob): void {
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
+
+/** Hands CSV to the person as a file. The mark in front tells spreadsheet programs that it is UTF-8. */
+export const saveCsv = (name: string, parts: readonly string[]): void =>
+  saveFile(name, new Blob(['\ufeff', ...parts], { type: 'text/csv' }));

@@ -1,6 +1,6 @@
 /**
  * Changes through the API appear without a reload on each screen that has a live stream. Lists of devices and alarms,
- * charts, traffic, predictions, the shell and new devices have theirs in the files of their areas.
+ * traffic, predictions, the shell and new devices have theirs in the files of their areas.
  */
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
@@ -31,6 +31,14 @@ async function rowsOf(console: ConsoleBrowser): Promise<readonly LiveRow[]> {
     rest.create('/devicecontrol/operations', { deviceId: id, c8y_Restart: {} });
   const group = await rest.createDevice('Live group', { type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} });
   await rest.create(`/inventory/managedObjects/${group}/childAssets`, { managedObject: { id } });
+  const measure = (value: number): Promise<unknown> =>
+    rest.create('/measurement/measurements', {
+      source,
+      time: new Date().toISOString(),
+      type: 'live',
+      live: { T: { value, unit: 'C' } },
+    });
+  await measure(20);
   const [alarm, operation] = [await raise('known'), await send()];
   const rename = (object: string, name: string): Promise<unknown> =>
     rest.put(`/inventory/managedObjects/${object}`, { name });
@@ -61,6 +69,16 @@ async function rowsOf(console: ConsoleBrowser): Promise<readonly LiveRow[]> {
     { path: `/devices/${id}/timeline`, change: () => event('to a timeline'), shows: 'role=button[name="Show 1 new"]' },
     { path: `/groups/${group}`, change: () => rename(group, 'Live group 2'), shows: 'h1:text("Live group 2")' },
     { path: `/groups/${group}`, change: () => rename(id, 'Live 3'), shows: 'a:text("Live 3")' },
+    {
+      path: `/explore?s=${id}:live.T&from=now-1h`,
+      change: () => measure(77),
+      shows: 'role=cell[name="77 C"]',
+    },
+    {
+      path: `/devices/${id}/measurements?from=now-1h`,
+      change: () => raise('under the axis'),
+      shows: 'role=link[name=/under the axis/]',
+    },
     { path: '/operations', change: send, shows: 'role=button[name="Show 1 new"]' },
     {
       path: `/operations?operation=${operation.id}`,

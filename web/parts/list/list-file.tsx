@@ -5,7 +5,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isAborted } from '../../core/api/error.ts';
 import { useAction } from '../../core/api/request.ts';
-import { saveFile } from '../../core/clipboard.ts';
+import { saveCsv } from '../../core/clipboard.ts';
 import { csvField } from '../../core/server/exports.ts';
 import { common } from '../../core/text/common.ts';
 import { millisOf } from '../../core/time/time.ts';
@@ -116,7 +116,7 @@ export function ListFile<Row>({ label, load, columns, keyOf, whole }: ListFilePr
       const ofPage = (page: number): Promise<readonly Row[]> => load(page, signal, PAGE_ROWS);
       const file = await rowsFile(ofPage, columns, keyOf, setCount);
       signal.throwIfAborted();
-      saveFile(`${label}.csv`, new Blob([...file.lines], { type: 'text/csv' }));
+      saveCsv(`${label}.csv`, file.lines);
       setCut(file.isCut);
     } catch (error) {
       // The person has given it up, or left the page.

@@ -2,7 +2,7 @@
 import { Download, X } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
 import { useAction, useLoaded, useShown } from '../../core/api/request.ts';
-import { saveFile } from '../../core/clipboard.ts';
+import { saveCsv } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
 import { listObjects, nameOf } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
@@ -105,7 +105,7 @@ export default function Explore() {
       const data = view.loaded.data?.points.get(seriesKey(ref));
       return data === undefined ? [] : [{ key: seriesKey(ref), name: labelOf(ref), data, style }];
     });
-    saveFile('explorer.csv', new Blob([shownCsv(shown)], { type: 'text/csv' }));
+    saveCsv('explorer.csv', [shownCsv(shown)]);
   };
   const files = useAction(async (format: ExportFormat) => {
     // One after the other: a user has few exports at once.

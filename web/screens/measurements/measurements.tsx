@@ -4,7 +4,7 @@ import { useMemo, useRef } from 'preact/hooks';
 import type { RefObject } from 'preact';
 import { useAction, useLoaded, useShown } from '../../core/api/request.ts';
 import { userWithTenant } from '../../core/api/session.ts';
-import { saveFile } from '../../core/clipboard.ts';
+import { saveCsv } from '../../core/clipboard.ts';
 import { notify } from '../../core/notices.ts';
 import type { ScreenProps } from '../../core/route.ts';
 import { download, exportPath } from '../../core/server/exports.ts';
@@ -98,7 +98,7 @@ function Content({ device, supported, shown }: ContentProps) {
       const data = view.loaded.data?.points.get(seriesKey(ref));
       return data === undefined ? [] : [{ key: seriesKey(ref), name: ref.series, data, style }];
     });
-    saveFile(`${nameOf(device)}-shown.csv`, new Blob([shownCsv(rows)], { type: 'text/csv' }));
+    saveCsv(`${nameOf(device)}-shown.csv`, [shownCsv(rows)]);
   };
   shown.current = refs.map((ref) => ({ path: seriesPath({ ...ref, ...view.span.peek(), interval: interval ?? '' }) }));
   return (

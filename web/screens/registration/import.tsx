@@ -3,7 +3,7 @@ import { Download, Upload } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useAction } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
-import { saveFile } from '../../core/clipboard.ts';
+import { saveCsv } from '../../core/clipboard.ts';
 import { href } from '../../core/route.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
@@ -28,8 +28,6 @@ interface Answer {
   readonly numberOfFailed: number;
   readonly failedCreationList?: readonly FailedLine[];
 }
-
-const csvBlob = (text: string): Blob => new Blob([text], { type: 'text/csv' });
 
 interface PreviewRow {
   readonly index: number;
@@ -87,7 +85,7 @@ function Result({ csv, answer }: { readonly csv: CsvFile; readonly answer: Answe
       title={words.result}
       actions={
         failed.length > 0 && (
-          <Button icon={Download} onClick={() => saveFile('failed.csv', csvBlob(failedFile(csv.header, failed)))}>
+          <Button icon={Download} onClick={() => saveCsv('failed.csv', [failedFile(csv.header, failed)])}>
             {words.downloadFailed}
           </Button>
         )
@@ -149,7 +147,7 @@ export default function Import() {
       title={words.import}
       crumbs={[{ text: common().sections.devices, href: href('/devices') }]}
       actions={
-        <Button icon={Download} onClick={() => saveFile('devices.csv', csvBlob(EXAMPLE))}>
+        <Button icon={Download} onClick={() => saveCsv('devices.csv', [EXAMPLE])}>
           {words.template}
         </Button>
       }

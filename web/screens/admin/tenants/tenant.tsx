@@ -131,6 +131,7 @@ function Limits({ tenant, onChanged }: { readonly tenant: Tenant; readonly onCha
         const now = await getJson<Tenant>(path);
         const before = Object.fromEntries(LIMITS.map((name) => [name, limitText(tenant, name)]));
         await changeJson('PUT', path, { customProperties: withLimits(now, before) });
+        setFields(before);
         onChanged();
       },
     });

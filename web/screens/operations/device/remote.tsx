@@ -256,11 +256,12 @@ function Remote({ device }: { readonly device: ManagedObject }) {
           </Button>
         }
       >
-        <p class="muted">{words.remoteText}</p>
         <With loaded={loaded}>
           {(rows) =>
             rows.length === 0 ? (
-              <Empty title={words.remoteNone} />
+              <Empty title={words.remoteNone}>
+                <p>{words.remoteText}</p>
+              </Empty>
             ) : (
               <Table
                 label={words.remote}
