@@ -45,8 +45,7 @@ function optionsFor(node) {
 const EARLY_FILES = [
   'cluster/faults',
   'cluster/large-groups',
-  'ingest/poison',
-  'cluster/poison',
+  'cluster/projector',
   'ingest/projector',
   'api/http/cut-requests',
   'api/openapi/openapi',

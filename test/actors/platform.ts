@@ -51,6 +51,16 @@ export function openEnvironment(t: Test): LmdbEnvironment {
 /** A process that is gone: what it began never ends and nothing more of it takes effect. */
 const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
 
+/** What a process begins: nothing when it is gone, and it never hears of what ends later. */
+export async function whileAlive<Value>(isGone: () => boolean, run: () => Promise<Value>): Promise<Value> {
+  if (isGone()) return never();
+  try {
+    return await run();
+  } finally {
+    if (isGone()) await never();
+  }
+}
+
 /**
  * Documents that end with the process, each read optionally answered later. Reads and commits keep their order, as on
  * one connection.

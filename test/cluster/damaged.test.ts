@@ -4,8 +4,6 @@
  */
 import t from 'tap';
 import { encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
-import { OFFSET_COUNT } from '../../src/ingest/journal/record-layout.ts';
-import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { JournalUnavailable } from '../../src/ports/cluster/journal.ts';
 import { NOW, TENANT, until } from '../actors/platform.ts';
@@ -64,66 +62,6 @@ t.test('a record whose body is no JSON', async (t) => {
     2,
     'the next owner does not come by it again',
   );
-});
-
-t.test('a measurement that cannot be decoded: by who fills the block, and by who finds it begun', async (t) => {
-  for (const isKilled of [false, true]) {
-    const cluster = await TestCluster.of(t, 2, { intervalMs: 3_600_000 });
-    const owner = cluster.ownerOf(SOURCE);
-    const other = cluster.nodes.find((node) => node !== owner) as typeof owner;
-    const record = encodeMeasurement({
-      tenant: TENANT,
-      source: SOURCE,
-      id: 9,
-      time: NOW,
-      mode: 0,
-      type: 'T',
-      document: '',
-      receivedAt: NOW,
-      values: [],
-    });
-    record.writeUInt16LE(1, OFFSET_COUNT);
-    let isBegun = false;
-    if (isKilled) {
-      cluster.history.before = (call) => {
-        if (isBegun || !call.startsWith('measurements')) return undefined;
-        isBegun = true;
-        owner.kill();
-        return new Promise(() => undefined);
-      };
-    }
-    await other.measure(SOURCE, 1);
-    await new Promise<void>((resolve, reject) => {
-      other.node.intake.appendAll(
-        record,
-        record.length,
-        1,
-        { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) },
-        0,
-      );
-    });
-    await other.measure(SOURCE, 2);
-    if (isKilled) {
-      void owner.node.visible(5_000).catch(() => undefined);
-      await until(() => isBegun, 'the block is begun');
-      await cluster.settled();
-    }
-    await other.node.visible(20_000);
-    t.same(
-      cluster.history.values.map(({ value }) => value),
-      [1, 2],
-    );
-    const entry = {
-      kind: 'measurement',
-      table: 'measurements',
-      shard: shardOf(TENANT, SOURCE),
-      id: 9,
-      error: /cannot be decoded/,
-      row: { source: SOURCE },
-    };
-    t.match(owner.quarantine.entries, [entry]);
-    t.match(other.quarantine.entries, isKilled ? [entry] : []);
-  }
 });
 
 t.test('a journal that is full: the answer and the counter name the limit and its setting', async (t) => {

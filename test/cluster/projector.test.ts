@@ -7,7 +7,11 @@ import type { Test } from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { NOW, until } from '../actors/platform.ts';
+import { projectorContract } from '../ingest/projector-contract.ts';
 import { TestCluster } from './memory/nodes.ts';
+import { TwoNodes } from './memory/projector-place.ts';
+
+projectorContract(t, 'a node of a cluster', async (t) => new TwoNodes(t));
 
 /** Two nodes; the first has the shards of two sources. */
 async function two(t: Test): Promise<{ cluster: TestCluster; sources: number[] }> {
@@ -97,20 +101,6 @@ t.test('a block that shards still name is not trimmed', async (t) => {
   t.equal((await first.node.projector.trimBounds(0)).get(shard), position - 11);
   await first.node.projector.trimBounds(40_000);
   t.equal((await first.node.projector.trimBounds(80_000)).get(shard), position, 'until nobody names it');
-});
-
-t.test('history away: waiting ends with the reason, nothing is lost', async (t) => {
-  const { cluster, sources } = await two(t);
-  const [first, second] = cluster.nodes;
-  cluster.history.before = () => {
-    throw new Error('refused');
-  };
-  await second.measure(sources[0], 1);
-  await t.rejects(first.node.projector.visible(shardOf(1, sources[0]), 1e12, 2_000), /refused/);
-  await t.rejects(second.node.visible(300));
-  cluster.history.before = () => undefined;
-  await second.node.visible(20_000);
-  t.same(values(cluster), [1]);
 });
 
 t.test('markers of follow-ups go when their senders have forgotten', async (t) => {

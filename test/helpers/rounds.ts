@@ -6,11 +6,11 @@ export const rounds = (few: number, many: number): number =>
   process.env['MILLRACE_TEST_ROUNDS'] === 'many' ? many : few;
 
 /**
- * Of the places 1, 2, … where a test crashes: every fourth at each commit, from a random one, all with `--everywhere`.
- * Messages name the place.
+ * Of the places 1, 2, … where a test crashes: one of `every` at each commit, from a random one, all with
+ * `--everywhere`. Messages name the place.
  */
-export const crashPlaces = (): { readonly first: number; readonly by: number } => {
-  const by = rounds(4, 1);
+export const crashPlaces = (every = 4): { readonly first: number; readonly by: number } => {
+  const by = rounds(every, 1);
   return { first: 1 + Math.floor(Math.random() * by), by };
 };
 

@@ -1,17 +1,21 @@
 /** A projector over real journal and documents, with a history store and a quarantine that outlive its process. */
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { JournalCommand } from '../../src/ingest/journal/command-record.ts';
 import { Projector } from '../../src/ingest/projector/projector.ts';
 import type { Quarantine } from '../../src/ports/stores/quarantine.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { Collection } from '../../src/model/commands/collections.ts';
+import { OUTBOX_PREFIX } from '../../src/actors/runtime/outbox.ts';
+import { countRecords } from '../../src/ingest/journal/command-record.ts';
+import type { HistoryQuery } from '../../src/ports/history-reader.ts';
+import type { QuarantineEntry } from '../../src/ports/stores/quarantine.ts';
+import type { Sent } from '../actors/platform.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { QuarantineFile } from '../../src/store/files/quarantine.ts';
-import { NOW, silentLog } from '../actors/platform.ts';
-import type { Platform } from '../actors/platform.ts';
-import { quickDirectory } from '../helpers/until.ts';
-import type { FakeHistory } from './fake-history.ts';
+import { NOW, Platform, openEnvironment, silentLog, whileAlive } from '../actors/platform.ts';
+import { MemoryQuarantine } from '../cluster/memory/quarantine.ts';
+import { FakeHistory } from './fake-history.ts';
+import { appendTo, errorsOf, range } from './projector-contract.ts';
+import type { PlaceOptions, ProjectorPlace } from './projector-contract.ts';
 
 export const HOUR_MS = 3_600_000;
 
@@ -41,8 +45,7 @@ export async function start(
   const deletions: number[] = [];
   await platform.recover();
   const { actors, documents } = platform;
-  const dead = <Value>(run: () => Promise<Value>): Promise<Value> =>
-    documents.isCrashed ? new Promise<Value>(() => undefined) : run();
+  const alive = <Value>(run: () => Promise<Value>): Promise<Value> => whileAlive(() => documents.isCrashed, run);
   const projector: Projector = new Projector({
     journal: platform.journal,
     progress: platform.memory,
@@ -50,17 +53,17 @@ export async function start(
     intervalMs: options.intervalMs ?? HOUR_MS,
     log: options.log ?? silentLog,
     uncertainTries: 3,
-    quarantine: options.quarantine ?? (await newQuarantine(t)),
+    quarantine: options.quarantine ?? new MemoryQuarantine(),
     history: {
-      insertMeasurements: (columns, token) => dead(() => history.insertMeasurements(columns, token)),
-      storedMeasurements: (columns) => dead(() => history.storedMeasurements(columns)),
-      insertRows: (table, texts) => dead(() => history.insertRows(table, texts)),
-      deleteMeasurements: (deletion) => dead(() => history.deleteMeasurements(deletion)),
+      insertMeasurements: (columns, token) => alive(() => history.insertMeasurements(columns, token)),
+      storedMeasurements: (columns) => alive(() => history.storedMeasurements(columns)),
+      insertRows: (table, texts) => alive(() => history.insertRows(table, texts)),
+      deleteMeasurements: (deletion) => alive(() => history.deleteMeasurements(deletion)),
       selectMeasurements: (...filter) => history.selectMeasurements(...filter),
       select: (tenant, table, filter) => history.select(tenant, table, filter),
     },
     runDeletion: (command) =>
-      dead(async () => {
+      alive(async () => {
         await options.beforeDeletion?.(command);
         const { table, filter } = command.body as { table: string; filter: Record<string, string> };
         if (table === 'measurements') {
@@ -105,22 +108,111 @@ export async function measure(platform: Platform, first: number, count: number):
   await Promise.all(Array.from({ length: count }, (_, index) => platform.measure(5, [first + index])));
 }
 
-export const range = (first: number, count: number): number[] =>
-  Array.from({ length: count }, (_, index) => first + index);
-
 export const event = (id: number, source = 5) => ({
   kind: COMMAND.EVENT_CREATE,
   key: source,
   body: { id: String(id), type: 'T', time: NOW, doc: '{"type":"T"}' },
 });
 
-/** A path for the quarantine's file, gone after the test. */
-export function quarantinePath(t: Test): string {
-  const directory = quickDirectory();
-  t.teardown(() => {
-    rmSync(directory, { recursive: true, force: true });
-  });
-  return join(directory, 'quarantine.jsonl');
-}
+/** One process after the other over one environment. */
+export class OneProcess implements ProjectorPlace {
+  readonly history = new FakeHistory();
+  readonly log = errorsOf();
+  readonly knowsSetAside = true;
+  onStep: () => void = () => undefined;
+  readonly #t: Test;
+  #platform: Platform | undefined;
+  #running: Running | undefined;
+  #quarantine = new MemoryQuarantine();
+  #sources = 100;
 
-const newQuarantine = (t: Test): Promise<QuarantineFile> => QuarantineFile.open(quarantinePath(t));
+  constructor(t: Test) {
+    this.#t = t;
+  }
+
+  async restart(options: PlaceOptions): Promise<void> {
+    const platform =
+      this.#platform === undefined ? new Platform(openEnvironment(this.#t)) : await this.#platform.crash();
+    this.#platform = platform;
+    const { documents } = platform;
+    const crashes = (position: number | undefined): boolean => {
+      if (position === undefined) this.onStep();
+      return documents.isCrashed;
+    };
+    documents.crashBefore = crashes;
+    documents.crashAfter = crashes;
+    this.#quarantine = new MemoryQuarantine(() => documents.isCrashed, this.#quarantine.entries);
+    this.#running = await start(this.#t, platform, this.history, {
+      ...options,
+      quarantine: this.#quarantine,
+      log: this.log,
+    });
+  }
+
+  get #here(): Running {
+    return this.#running as Running;
+  }
+  get isKilled(): boolean {
+    return (this.#platform as Platform).documents.isCrashed;
+  }
+  kill(): void {
+    (this.#platform as Platform).documents.isCrashed = true;
+  }
+  stop(): Promise<void> {
+    return this.#here.projector.stop();
+  }
+
+  sources(count: number): number[] {
+    this.#sources += count;
+    return range(this.#sources - count, count);
+  }
+  append(...records: readonly Buffer[]): Promise<void> {
+    return appendTo(this.#here.platform.group, records);
+  }
+  request(sent: Sent): Promise<unknown> {
+    return this.#here.platform.request(sent);
+  }
+  visible(timeoutMs = 20_000, query?: HistoryQuery): Promise<void> {
+    const { platform, projector } = this.#here;
+    return projector.visible(platform.group.lastAppendedSeq, timeoutMs, query);
+  }
+  async settled(): Promise<void> {
+    await this.#here.platform.settled();
+  }
+
+  projectorOf(): Projector {
+    return this.#here.projector;
+  }
+  positionOf(): number {
+    return this.#here.projector.position;
+  }
+  async isSettled(): Promise<boolean> {
+    return this.#here.projector.position === this.#here.platform.group.lastAppendedSeq;
+  }
+  async trimmed(): Promise<{ firstSeq: number; records: Buffer }[]> {
+    const { journal } = this.#here.platform;
+    const found = [];
+    for (let seq = 1; ; ) {
+      const batch = journal.read(seq);
+      if (!batch) return found;
+      found.push(batch);
+      seq = batch.firstSeq + countRecords(batch.records);
+    }
+  }
+
+  documentIds(collection: Collection): string[] {
+    return this.#here.platform.ids(collection);
+  }
+  get outboxCount(): number {
+    return this.#here.platform.ids('meta', OUTBOX_PREFIX, 0).length;
+  }
+  get told(): readonly { readonly source: string }[] {
+    return this.#here.platform.notifications;
+  }
+  get setAside(): readonly QuarantineEntry[] {
+    return this.#quarantine.entries;
+  }
+  fill(isFull: boolean): void {
+    this.#quarantine.isFull = isFull;
+  }
+}

@@ -85,8 +85,6 @@ const STORED: ByTest = {
     ['an insert that failed is tried again', 'HistoryInsert.attempt', always('isCertain')],
     ['what did not fit into memory is read from the journal', 'Projector.offer', never('#consumedSeq', 2)],
     ['a query waits for what was acknowledged before it', 'Projector.visible', always('#isPending')],
-  ],
-  'ingest/poison': [
     ['what is set aside is on disk before anything moves on', 'HistoryInsert.#setAside', unawaited('untilDone')],
     ['what the store refuses is set aside alone', 'HistoryInsert.rows', always('length', 1)],
   ],

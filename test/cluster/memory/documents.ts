@@ -1,6 +1,7 @@
 /**
  * Documents and blocks of a cluster in memory: answered later, epochs checked, and cut off from a node that is gone.
  */
+import { PROGRESS_KEY } from '../../../src/actors/projector-memory.ts';
 import type { DocumentChange } from '../../../src/ports/stores/documents.ts';
 import { Fenced } from '../../../src/ports/cluster/documents.ts';
 import type {
@@ -36,8 +37,8 @@ export class DocumentStore {
   readonly blocks = new Map<string, { ranges: readonly BlockRange[]; state: 'begun' | 'decided'; parts?: number[] }>();
   /** Called before a commit takes effect; may throw. */
   beforeCommit: (shard: number, changes: readonly DocumentChange[]) => void = () => undefined;
-  /** Called when a part of a block is written down, before its node knows. */
-  onSplit: () => void = () => undefined;
+  /** Called before and behind each change of a projector's progress or of a block; what is gone then changes nothing. */
+  onStep: () => void = () => undefined;
   commitsCount = 0;
   readonly #isRouted: boolean;
 
@@ -186,15 +187,18 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
         const done = last
           .catch(() => undefined)
           .then(() =>
-            this.#later(() => {
-              if (isStopped) throw new Error('stopped');
-              try {
-                this.#store.commit(shard, epoch, kept, position);
-              } catch (error) {
-                if (error instanceof Fenced) this.fencedCount += 1;
-                throw error;
-              }
-            }),
+            this.#later(
+              () => {
+                if (isStopped) throw new Error('stopped');
+                try {
+                  this.#store.commit(shard, epoch, kept, position);
+                } catch (error) {
+                  if (error instanceof Fenced) this.fencedCount += 1;
+                  throw error;
+                }
+              },
+              kept.some(({ id }) => id === PROGRESS_KEY),
+            ),
           );
         last = done;
         return done;
@@ -210,7 +214,7 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
     return this.#later(() => {
       if (!this.#store.blocks.has(token))
         this.#store.blocks.set(token, { ranges: structuredClone(ranges), state: 'begun' });
-    });
+    }, true);
   }
   decide(token: string, decision: 'insert' | 'abandon'): Promise<StoredBlock | undefined> {
     return this.#later(() => {
@@ -223,21 +227,20 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
         block.state = 'decided';
       }
       return block && { token, ...structuredClone(block) };
-    });
+    }, this.#store.blocks.get(token)?.state === 'begun');
   }
   split(token: string, through: number): Promise<StoredBlock | undefined> {
     return this.#later(() => {
       const block = this.#store.blocks.get(token);
       if (block?.state !== 'decided') return undefined;
       block.parts = [...new Set([...(block.parts ?? []), through])].sort((a, b) => a - b);
-      this.#store.onSplit();
       return { token, ...structuredClone(block) };
-    });
+    }, true);
   }
   remove(token: string): Promise<void> {
     return this.#later(() => {
       this.#store.blocks.delete(token);
-    });
+    }, true);
   }
   listBlocks(): StoredBlock[] {
     return [...this.#store.blocks].map(([token, block]) => ({ token, ...structuredClone(block) }));
@@ -246,13 +249,15 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
     return this.#later(() => this.listBlocks());
   }
 
-  async #later<Value>(run: () => Value): Promise<Value> {
+  async #later<Value>(run: () => Value, isStep = false): Promise<Value> {
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
     await this.#cut?.mended;
+    if (isStep) this.#store.onStep();
     if (this.isGone) return new Promise<Value>(() => undefined);
     const value = run();
+    if (isStep) this.#store.onStep();
     return this.isGone ? new Promise<Value>(() => undefined) : value;
   }
 }

@@ -10,18 +10,17 @@ import { shardOf, shardOfId } from '../../../src/ingest/journal/command-record.t
 import { StateLost } from '../../../src/ports/cluster/documents.ts';
 import type { HistoryWriter } from '../../../src/ports/stores/history-writer.ts';
 import { encodeMeasurement } from '../../../src/ingest/measurements/record.ts';
+import type { Log } from '../../../src/ports/log.ts';
 import type { Notification } from '../../../src/ports/live-bus.ts';
 import type { TenantJobs } from '../../../src/pacing/tenant-jobs.ts';
 import { FakeHistory } from '../../ingest/fake-history.ts';
 import { PATIENCE } from '../../helpers/until.ts';
-import { NOW, TENANT, silentLog, until } from '../../actors/platform.ts';
+import { NOW, TENANT, silentLog, until, whileAlive } from '../../actors/platform.ts';
 import type { Sent } from '../../actors/platform.ts';
 import { DocumentStore, NodeDocuments } from './documents.ts';
 import { InMemoryCluster } from './ports.ts';
 import type { InMemoryNode } from './ports.ts';
 import { MemoryQuarantine } from './quarantine.ts';
-
-const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
 
 export class TestNode {
   readonly quarantine = new MemoryQuarantine(() => this.documents.isGone);
@@ -46,11 +45,7 @@ export class TestNode {
     this.ports = cluster.shared.node(name);
     this.documents = new NodeDocuments(cluster.store);
     const { history } = cluster;
-    const alive = async <Value>(run: () => Promise<Value>): Promise<Value> => {
-      if (this.documents.isGone) return never();
-      const value = await run();
-      return this.documents.isGone ? never() : value;
-    };
+    const alive = <Value>(run: () => Promise<Value>): Promise<Value> => whileAlive(() => this.documents.isGone, run);
     const writer: HistoryWriter = {
       insertMeasurements: (columns, token) => alive(() => history.insertMeasurements(columns, token)),
       storedMeasurements: (columns) => alive(() => history.storedMeasurements(columns)),
@@ -91,7 +86,7 @@ export class TestNode {
         },
         changed: () => undefined,
       },
-      log: silentLog,
+      log: cluster.log,
       refusals: {
         count: (limit) => {
           this.refused.push(limit);
@@ -165,6 +160,7 @@ export interface TestClusterOptions {
   readonly intervalMs?: number;
   readonly answerTimeoutMs?: number;
   readonly bounds?: ChangeBounds;
+  readonly log?: Log;
 }
 
 export class TestCluster {
@@ -172,10 +168,12 @@ export class TestCluster {
   readonly store = new DocumentStore();
   readonly history = new FakeHistory();
   readonly nodes: TestNode[] = [];
-  readonly rowsMax: number;
-  readonly intervalMs: number;
+  /** Of nodes that join from now on. */
+  rowsMax: number;
+  intervalMs: number;
   readonly answerTimeoutMs: number;
   readonly bounds: ChangeBounds | undefined;
+  readonly log: Log;
   /** With those that are gone. */
   readonly all: TestNode[] = [];
   #names = 0;
@@ -185,6 +183,7 @@ export class TestCluster {
     this.rowsMax = options.rowsMax ?? 200;
     this.intervalMs = options.intervalMs ?? 10;
     this.bounds = options.bounds;
+    this.log = options.log ?? silentLog;
     this.answerTimeoutMs = options.answerTimeoutMs ?? 3_000 * PATIENCE;
     const alive = setInterval(() => undefined, 1_000);
     t.teardown(() => {

@@ -3,12 +3,14 @@ import { QuarantineFullError } from '../../../src/ports/stores/quarantine.ts';
 import type { Quarantine, QuarantineEntry, QuarantineKey } from '../../../src/ports/stores/quarantine.ts';
 
 export class MemoryQuarantine implements Quarantine {
-  readonly entries: QuarantineEntry[] = [];
+  readonly entries: QuarantineEntry[];
   readonly sizeBytes = 0;
   isFull = false;
   readonly #isGone: () => boolean;
 
-  constructor(isGone: () => boolean = () => false) {
+  /** @param entries what is there already. */
+  constructor(isGone: () => boolean = () => false, entries: QuarantineEntry[] = []) {
+    this.entries = entries;
     this.#isGone = isGone;
   }
 
