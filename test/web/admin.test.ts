@@ -7,7 +7,7 @@ import { pageOf } from '../../web/screens/admin/tenants/application-data.ts';
 import { areaText, roleMatrix } from '../../web/screens/admin/users/access.ts';
 import { faultsOf, recordOf } from '../../web/screens/scoring/model-data.ts';
 import { limitIn, limitOf, limitsOf } from '../../web/core/server/limits.ts';
-import { lagOf, parseMetrics, ratesOf, sumOf } from '../../web/screens/operate/metrics.ts';
+import { lagOf, mqttMessages, parseMetrics, ratesOf, sumOf } from '../../web/screens/operate/metrics.ts';
 import { bytesText, durationText } from '../../web/core/text/units.ts';
 import { pathOf } from '../../web/core/api/json.ts';
 import { sparkPoints } from '../../web/parts/sparkline.tsx';
@@ -25,10 +25,10 @@ t.test('roles as a matrix of areas and levels', async (t) => {
 
 t.test('metrics', async (t) => {
   const metrics = parseMetrics(
-    '# HELP millrace_messages_total Messages\nmillrace_messages_total{protocol="mqtt",result="ok"} 3\n' +
-      'millrace_messages_total{protocol="mqtt",result="refused"} 2\nmillrace_messages_total{protocol="http"} 9\nx 1e3\n',
+    '# HELP millrace_messages_total Messages\nmillrace_messages_total{protocol="mqtt-qos0",result="received"} 3\n' +
+      'millrace_messages_total{protocol="mqtt-qos1",result="received"} 2\nmillrace_messages_total{protocol="mqtt-qos1",result="sent"} 9\nx 1e3\n',
   );
-  t.equal(sumOf(metrics, 'millrace_messages_total', { protocol: 'mqtt' }), 5);
+  t.equal(mqttMessages(metrics), 5);
   t.equal(sumOf(metrics, 'x'), 1_000);
   t.equal(lagOf({ journal: { ready: true }, documents: { ready: true, lagRecords: 7 } }), 7);
   const sample = { node: 'a', lagRecords: 0, connections: 0, memoryBytes: 0 };

@@ -9,13 +9,17 @@ export interface ExportLinkProps {
   readonly kind: ExportKind;
   readonly source: string;
   readonly type?: string;
+  readonly status?: string;
+  /** Of alarms, with commas. */
+  readonly severity?: string;
   readonly from: string;
   readonly to: string;
 }
 
-export function ExportLink({ kind, source, type = '', from, to }: ExportLinkProps) {
+export function ExportLink({ kind, source, type = '', status = '', severity = '', from, to }: ExportLinkProps) {
+  const filters = { kind, source, type, status, severity, from, to };
   return (
-    <LinkButton icon={Download} href={href('/data/export', undefined, { kind, source, type, from, to })}>
+    <LinkButton icon={Download} href={href('/data/export', undefined, filters)}>
       {common().exportAs}
     </LinkButton>
   );

@@ -16,6 +16,17 @@ export async function adminScreens(t: Test, console: ConsoleBrowser): Promise<vo
   await page.getByRole('dialog').getByRole('button', { name: 'Open' }).click();
   await page.getByRole('heading', { name: 'ada', level: 1 }).waitFor();
   await page.getByRole('row', { name: /ROLE_ALARM_READ Everywhere group readers/ }).waitFor();
+  await rest.createDevice('Hall', { type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} });
+  await page.reload();
+  await page.getByRole('combobox', { name: 'Group or device' }).fill('Hall');
+  await page.getByRole('option', { name: 'Hall' }).click();
+  await page.getByLabel('Role', { exact: true }).selectOption('Reader');
+  await page.getByRole('button', { name: 'Give' }).click();
+  // Of its roles, and of what it may do now.
+  await page
+    .getByRole('row', { name: /Reader/ })
+    .nth(1)
+    .waitFor();
   await page.getByRole('button', { name: 'Disable' }).click();
   await page.getByText('ada is disabled').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();

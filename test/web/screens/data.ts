@@ -99,6 +99,9 @@ export async function dataScreens(t: Test, console: ConsoleBrowser): Promise<voi
     const open = async (status: string): Promise<number> =>
       Number(await rest.read(`/alarm/alarms/count?source=${id}&status=${status}`));
     await eventually('all are there', async () => (await open('ACTIVE')) === 102);
+    await console.open(page, `/alarms?source=${id}&severity=MAJOR&status=ACTIVE`);
+    const exported = await page.locator('main').getByRole('link', { name: 'Export' }).getAttribute('href');
+    t.match(exported, /status=ACTIVE&severity=MAJOR/, 'the file has the filters of the list');
     await console.open(page, `/alarms?source=${id}`);
     await page.getByRole('button', { name: '102 Major' }).waitFor();
     await page.locator('.live[data-state=live]').waitFor();

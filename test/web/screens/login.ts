@@ -99,6 +99,10 @@ async function secondSteps(t: Test, console: ConsoleBrowser): Promise<void> {
     await page.getByRole('heading', { name: 'Devices' }).waitFor();
     await second.getByRole('heading', { name: 'Your account' }).waitFor();
     await second.getByRole('dialog', { name: 'Log in' }).waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('heading', { name: 'Devices' }).waitFor();
+    await console.settle(page);
+    t.equal(await page.getByRole('dialog').count(), 0, 'the new password is the login');
 
     // Another user: the second tab has asked for nothing meanwhile.
     await second.getByRole('button', { name: 'Account: changing' }).waitFor();

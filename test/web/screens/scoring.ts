@@ -44,6 +44,9 @@ export async function scoringScreens(t: Test, console: ConsoleBrowser): Promise<
     const headers = { 'content-type': 'application/octet-stream' };
     const body = readFileSync(join(ROOT, 'examples/scoring/oven.pmml'), 'utf8');
     await rest.request('POST', '/service/scoring/model?file=oven.pmml', { body, headers });
+    await console.open(page, '/scoring/models/oven');
+    await page.getByLabel('temperature (DOUBLE)').fill('195,5');
+    await page.getByText('Write a number, with a point').waitFor();
     await console.open(page, '/scoring/bindings');
     await page.getByRole('button', { name: 'New binding' }).click();
     await dialog.getByLabel(/^Name/).fill('Ovens that overheat');

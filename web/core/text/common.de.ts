@@ -22,6 +22,7 @@ const de: CommonTexts = {
   search: 'Suchen',
   searchHint: 'Geräte und Seiten suchen',
   clear: 'Leeren',
+  clearSelection: 'Auswahl aufheben',
   apply: 'Anwenden',
   copy: 'Kopieren',
   copied: 'Kopiert',

@@ -21,6 +21,7 @@ const en = {
   search: 'Search',
   searchHint: 'Search devices and pages',
   clear: 'Clear',
+  clearSelection: 'Clear selection',
   apply: 'Apply',
   copy: 'Copy',
   copied: 'Copied',

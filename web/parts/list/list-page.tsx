@@ -86,7 +86,7 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
           <strong>{words.selected(selection.keys.size)}</strong>
           {bulk}
           <Button kind="quiet" onClick={() => selection.onChange(new Set())}>
-            {words.clear}
+            {words.clearSelection}
           </Button>
         </div>
       )}

@@ -300,7 +300,15 @@ export function AlarmList({ source }: { readonly source?: string }) {
           />
         )}
         <TimeRangeField value={state} onChange={(next) => set({ ...next, page: 1 }, { isStep: true })} hasAny />
-        <ExportLink kind="alarms" source={source ?? state.source} type={type} from={from} to={to} />
+        <ExportLink
+          kind="alarms"
+          source={source ?? state.source}
+          type={type}
+          status={status === ANY ? '' : status}
+          severity={severity.join()}
+          from={from}
+          to={to}
+        />
       </FilterBar>
       <FormFault error={change.error} />
       <ListPage

@@ -87,6 +87,8 @@ const de: DeviceTexts = {
   rawDiscard: 'Meine Änderungen verwerfen',
   rawBoth: (names) => `Auch von anderen geändert, jetzt wie von Ihnen geschrieben: ${names.join(', ')}`,
   restart: 'Neu starten',
+  restartTitle: (name) => `${name} neu starten?`,
+  restartText: 'Während des Neustarts ruht seine Arbeit.',
   restarted: 'Der Neustart ist unterwegs',
   restartOffline: 'Das Gerät ist nicht verbunden: es startet neu, wenn es wiederkommt.',
 };

@@ -26,6 +26,8 @@ const SHAPE = {
   format: choiceParameter(EXPORT_FORMATS),
   source: textParameter(),
   type: textParameter(),
+  status: textParameter(),
+  severity: textParameter(),
   q: textParameter(),
   from: textParameter('now-24h'),
   to: textParameter(),
@@ -34,14 +36,15 @@ const SHAPE = {
 export default function Export() {
   const words = exportWords();
   const [state, set] = useUrlState(SHAPE);
-  const { kind, format, source, type, q, from, to } = state;
+  const { kind, format, source, type, status, severity, q, from, to } = state;
   const isOfObjects = kind === 'objects';
   const isOfOperations = kind === 'operations';
   const path = useMemo(() => {
     const range = rangeQuery({ from, to });
-    const ofData = isOfOperations ? { deviceId: source, ...range } : { source, type, ...range };
+    const ofAlarms: Readonly<Record<string, string>> = kind === 'alarms' ? { status, severity } : {};
+    const ofData = isOfOperations ? { deviceId: source, status, ...range } : { source, type, ...ofAlarms, ...range };
     return exportPath(kind, isOfObjects ? { type, query: q } : ofData, format);
-  }, [kind, format, source, type, q, from, to]);
+  }, [kind, format, source, type, status, severity, q, from, to]);
   const copy = { path, file: `${kind}.${format}` };
   const device = useLoaded(source === '' ? undefined : (signal) => readObject(source, signal), [source]);
   const file = useAction(async () => {
@@ -82,6 +85,12 @@ export default function Export() {
             </>
           )}
           {!isOfOperations && <TextField label={words.type} value={type} onInput={(next) => set({ type: next })} />}
+          {(isOfOperations || kind === 'alarms') && (
+            <TextField label={words.status} value={status} onInput={(next) => set({ status: next })} />
+          )}
+          {kind === 'alarms' && (
+            <TextField label={words.severity} value={severity} onInput={(next) => set({ severity: next })} />
+          )}
           {isOfObjects && (
             <TextField
               label={words.query}

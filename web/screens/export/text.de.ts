@@ -25,6 +25,8 @@ const de: ExportTexts = {
   all: 'Aller Geräte, die Sie sehen dürfen',
   allAgain: 'Alle Geräte',
   type: 'Typ',
+  status: 'Status; mehrere von Alarmen mit Kommas',
+  severity: 'Schweregrad; mehrere mit Kommas',
   query: 'Abfrage',
   queryHint: "$filter=type eq 'pump'",
   command: 'Dasselbe als Befehl, für große Dateien und Skripte',

@@ -25,6 +25,8 @@ const en = {
   all: 'Of all devices that you may see',
   allAgain: 'All devices',
   type: 'Type',
+  status: 'Status; several of alarms with commas',
+  severity: 'Severity; several with commas',
   query: 'Query',
   queryHint: "$filter=type eq 'pump'",
   command: 'The same as a command, for large files and scripts',

@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks';
 import { api, got } from '../../core/api/api.ts';
 import { useAction } from '../../core/api/request.ts';
-import { loginDone, renewBasic, user } from '../../core/api/session.ts';
+import { isBasic, loginDone, renewBasic, user, userWithTenant } from '../../core/api/session.ts';
+import { logInByCookie } from '../../core/login/login.ts';
 import { notify } from '../../core/notices.ts';
 import { Button } from '../../parts/button.tsx';
 import { Form, TextField } from '../../parts/fields.tsx';
@@ -18,9 +19,14 @@ export function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   const differs = wanted !== again;
   const change = useAction(async () => {
     await got(api.PUT('/user/currentUser/password', { body: { currentUserPassword: current, newPassword: wanted } }));
-    renewBasic(wanted);
-    // What left before with the old credentials goes on with the new ones.
-    loginDone();
+    if (isBasic()) {
+      renewBasic(wanted);
+      // What left before with the old credentials goes on with the new ones.
+      loginDone();
+    } else {
+      // The cookie ends with the old password. Who needs a code for the next one is asked to log in.
+      await logInByCookie({ name: userWithTenant(), password: wanted }).catch(() => undefined);
+    }
     notify(words.changed);
     onDone();
   });

@@ -98,6 +98,13 @@ export function ratesOf(samples: readonly Sample[]): number[] {
   });
 }
 
+/** Messages that came over MQTT, of all qualities of service. */
+export const mqttMessages = (metrics: readonly Metric[]): number =>
+  ['mqtt-qos0', 'mqtt-qos1', 'mqtt-qos2'].reduce(
+    (sum, protocol) => sum + sumOf(metrics, 'millrace_messages_total', { protocol, result: 'received' }),
+    0,
+  );
+
 export const samples = signal<readonly Sample[]>([]);
 
 export interface ServerState {
@@ -117,7 +124,7 @@ export async function readState(abort: AbortSignal): Promise<ServerState> {
     atMs: Date.now(),
     node: status.node,
     lagRecords: lagOf(status.parts),
-    messages: sumOf(metrics, 'millrace_messages_total', { protocol: 'mqtt' }),
+    messages: mqttMessages(metrics),
     connections: sumOf(metrics, 'millrace_connections', { protocol: 'mqtt' }),
     memoryBytes: sumOf(metrics, 'millrace_resident_memory_bytes'),
   };

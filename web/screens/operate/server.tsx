@@ -161,10 +161,19 @@ function Refusals({ refusals }: { readonly refusals: NonNullable<Status['refusal
   const words = operateWords();
   type Row = (typeof refusals)[number];
   const limits = useLoaded(() => readLimits(), []);
+  /** The page of limits tells of a limit; what has no bound is explained here. */
+  const isLimit = ({ limit }: Row): boolean => limits.data !== undefined && limitOf(limits.data, limit) !== undefined;
   const told = (member: 'bounds' | 'bound' | 'beyond') => (row: Row) =>
     limits.data === undefined ? '' : (limitOf(limits.data, row.limit)?.[member] ?? '');
+  const kindOf = ({ limit }: Row): string =>
+    Object.entries(words.refusalKinds).find(([start]) => limit.startsWith(start))?.[1] ?? '';
   const columns: readonly Column<Row>[] = [
-    { id: 'limit', title: words.limit, isHeading: true, cell: ({ limit }) => <LimitLink name={limit} /> },
+    {
+      id: 'limit',
+      title: words.limit,
+      isHeading: true,
+      cell: (row) => (isLimit(row) ? <LimitLink name={row.limit} /> : <span class="mono">{row.limit}</span>),
+    },
     {
       id: 'count',
       title: words.count,
@@ -172,7 +181,7 @@ function Refusals({ refusals }: { readonly refusals: NonNullable<Status['refusal
       text: ({ count }) => count,
       cell: ({ count }) => numberText(count),
     },
-    { id: 'bounds', title: words.bounds, cell: told('bounds') },
+    { id: 'bounds', title: words.bounds, cell: (row) => told('bounds')(row) || kindOf(row) },
     { id: 'bound', title: words.bound, cell: told('bound') },
     { id: 'beyond', title: words.beyond, cell: told('beyond') },
   ];

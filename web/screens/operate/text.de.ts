@@ -52,6 +52,15 @@ const de: OperateTexts = {
   queue: 'Warteschlange',
   size: 'Es warten',
   refusals: 'Abgelehnt seit dem Start',
+  refusalKinds: {
+    'http/401': 'Anfragen ohne gültige Anmeldung',
+    'http/403': 'Anfragen ohne das Recht auf das Gewünschte',
+    'mqtt/connack-':
+      'Verbindungen, mit diesem Code von MQTT abgelehnt: 0x86 und 0x4 sind falsche Zugangsdaten, 0x87 und 0x5 ein fehlendes Recht',
+    'mqtt/reason-': 'Verbindungen, die der Server mit diesem Code von MQTT beendet hat',
+    'smartrest/error-': 'Zeilen von SmartREST, auf s/e mit diesem Fehler beantwortet',
+    'json-over-mqtt/': 'Nachrichten in JSON, mit diesem Fehler beantwortet',
+  },
   noRefusals: 'Es wurde nichts abgelehnt.',
   limit: 'Grenze',
   count: 'Anzahl',

@@ -52,6 +52,15 @@ const en = {
   queue: 'Queue',
   size: 'Waiting',
   refusals: 'Refused since the start',
+  refusalKinds: {
+    'http/401': 'Requests without a valid login',
+    'http/403': 'Requests without the right to what they asked for',
+    'mqtt/connack-':
+      'Connections refused with this code of MQTT: 0x86 and 0x4 are wrong credentials, 0x87 and 0x5 a missing right',
+    'mqtt/reason-': 'Connections that the server ended with this code of MQTT',
+    'smartrest/error-': 'Lines of SmartREST answered with this error on s/e',
+    'json-over-mqtt/': 'Messages in JSON answered with this error',
+  } as Readonly<Record<string, string>>,
   noRefusals: 'Nothing was refused.',
   limit: 'Limit',
   count: 'Times',

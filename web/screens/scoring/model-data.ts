@@ -39,6 +39,10 @@ export function recordOf(fields: readonly Field[], texts: Readonly<Record<string
   );
 }
 
+/** A number is asked for, and the text is none: `19,5`. */
+export const isNoNumber = ({ type }: Field, text: string): boolean =>
+  NUMBERS.test(type) && text.trim() !== '' && !Number.isFinite(Number(text));
+
 export interface DocumentFault {
   readonly line: number;
   readonly text: string;

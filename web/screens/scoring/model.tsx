@@ -19,7 +19,7 @@ import { FormFault, With } from '../../parts/states.tsx';
 import { Table } from '../../parts/list/table.tsx';
 import type { Column } from '../../parts/list/column.ts';
 import { Time } from '../../parts/time.tsx';
-import { MODEL_ADMIN, applyPath, modelPath, recordOf } from './model-data.ts';
+import { MODEL_ADMIN, applyPath, isNoNumber, modelPath, recordOf } from './model-data.ts';
 import type { Field, Model } from './model-data.ts';
 import { words as scoringWords } from './text.ts';
 
@@ -69,13 +69,19 @@ function Try({ model }: { readonly model: Model }) {
   }, []);
   return (
     <Section title={words.tryTitle}>
-      <Form onSubmit={() => void apply.run()} label={words.tryTitle}>
-        {model.inputFields.map(({ name, type }) => (
+      <Form
+        onSubmit={() => {
+          if (!model.inputFields.some((field) => isNoNumber(field, texts[field.name] ?? ''))) void apply.run();
+        }}
+        label={words.tryTitle}
+      >
+        {model.inputFields.map((field) => (
           <TextField
-            key={name}
-            label={`${name} (${type})`}
-            value={texts[name] ?? ''}
-            onInput={(value) => setTexts({ ...texts, [name]: value })}
+            key={field.name}
+            label={`${field.name} (${field.type})`}
+            value={texts[field.name] ?? ''}
+            error={isNoNumber(field, texts[field.name] ?? '') ? words.noNumber : undefined}
+            onInput={(value) => setTexts({ ...texts, [field.name]: value })}
           />
         ))}
         <p class="field-hint">{words.tryHint}</p>

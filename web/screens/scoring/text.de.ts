@@ -64,6 +64,7 @@ const de: ScoringTexts = {
   opsets: 'Operatoren',
   tryTensors: 'Werte probieren',
   tensorHint: 'JSON wie [[1, 2], [3, 4]], oder Werte mit Kommas, eine Zeile je Datensatz.',
+  noNumber: 'Schreiben Sie eine Zahl, mit Punkt: 19.5',
   noTensor: 'Diese Werte sind kein Tensor dieser Form',
   device: 'Gerät',
   time: 'Zeit',

@@ -62,6 +62,7 @@ const en = {
   opsets: 'Operators',
   tryTensors: 'Try some values',
   tensorHint: 'JSON such as [[1, 2], [3, 4]], or values with commas, a line for each row.',
+  noNumber: 'Write a number, with a point: 19.5',
   noTensor: 'These values are not a tensor of this shape',
   device: 'Device',
   time: 'Time',

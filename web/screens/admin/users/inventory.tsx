@@ -51,7 +51,7 @@ async function readAssignments(name: string, signal: AbortSignal): Promise<Assig
   return { rows, groups };
 }
 
-export function Inventory({ name }: { readonly name: string }) {
+export function Inventory({ name, onChanged }: { readonly name: string; readonly onChanged: () => void }) {
   const words = userWords();
   const path = `${userPath(name)}/roles/inventory`;
   const loaded = useLoaded((signal) => readAssignments(name, signal), [name]);
@@ -61,6 +61,7 @@ export function Inventory({ name }: { readonly name: string }) {
   const give = async (managedObject: string, ids: readonly number[]): Promise<void> => {
     await changeJson('POST', path, { managedObject, roles: ids.map((id) => ({ id })) });
     loaded.reload();
+    onChanged();
   };
   const groups = loaded.data?.groups ?? [];
   const picked = groups.find((group) => nameOf(group) === object)?.id ?? object.trim();
@@ -74,6 +75,7 @@ export function Inventory({ name }: { readonly name: string }) {
   const take = useAction(async ({ assignment, object: of }: Row) => {
     await changeJson('DELETE', `${path}/${assignment.id}`);
     loaded.reload();
+    onChanged();
     const names = assignment.roles.map((one) => one.name).join(', ');
     offerUndo(words.taken(names, of), {
       isAsLeft: async () =>

@@ -47,13 +47,19 @@ function rightsOf({ roles, grants }: EffectiveRights, words: UserTexts): readonl
   ];
 }
 
-/** @param inputs what changes them: another value asks again. */
-export function Rights({ name, inputs }: { readonly name: string; readonly inputs: unknown }) {
+export interface RightsProps {
+  readonly name: string;
+  /** What changes them: another value asks again. */
+  readonly inputs: unknown;
+  readonly round: number;
+}
+
+export function Rights({ name, inputs, round }: RightsProps) {
   const words = userWords();
   const [filter, setFilter] = useState('');
   const loaded = useLoaded(
     (signal) => getJson<EffectiveRights>(`${userPath(name)}/effectiveRights`, signal),
-    [name, inputs],
+    [name, inputs, round],
   );
   const columns: readonly Column<Right>[] = [
     { id: 'right', title: words.right, isHeading: true, cell: ({ right }) => right },

@@ -270,6 +270,8 @@ export default function UserScreen({ params: { name } }: ScreenProps) {
   const words = userWords();
   const { route } = useLocation();
   const [open, setOpen] = useState<Opened>();
+  /** Counts changes of inventory roles, which give rights. */
+  const [round, setRound] = useState(0);
   const loaded = useLoaded((signal) => readUser(name, signal), [name]);
   const groups = useLoaded((signal) => readGroupsOf(name, signal), [name]);
   const close = (): void => setOpen(undefined);
@@ -296,8 +298,8 @@ export default function UserScreen({ params: { name } }: ScreenProps) {
               <Profile user={user} onChanged={loaded.reload} onOpen={setOpen} />
               <Groups user={user} groups={groups} />
             </div>
-            <Inventory key={name} name={name} />
-            <Rights name={name} inputs={groups.data} />
+            <Inventory key={name} name={name} onChanged={() => setRound((last) => last + 1)} />
+            <Rights name={name} inputs={groups.data} round={round} />
             {open === 'edit' && <Edit user={user} onChanged={loaded.reload} onClose={close} />}
             {open === 'password' && <SetPassword user={user} onClose={close} />}
             {open === 'totp' && (

@@ -29,7 +29,7 @@ import { DevicePage } from '../../../parts/device/page.tsx';
 import type { DeviceContent } from '../../../parts/device/page.tsx';
 import { CheckField, TextArea, TextField } from '../../../parts/fields.tsx';
 import { Section } from '../../../parts/page.tsx';
-import { FormFault, With } from '../../../parts/states.tsx';
+import { With } from '../../../parts/states.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { INVENTORY_ADMIN } from '../../groups/group-object.ts';
 import { CONTROL } from '../../operations/operation.ts';
@@ -229,13 +229,13 @@ function Facts({ device }: { readonly device: ManagedObject }) {
 
 function Info({ device, onChanged }: DeviceContent) {
   const words = deviceWords();
-  const [open, setOpen] = useState<'edit' | 'remove'>();
+  const [open, setOpen] = useState<'edit' | 'remove' | 'restart'>();
   const close = (): void => setOpen(undefined);
-  const restart = useAction(async () => {
+  const restart = async (): Promise<void> => {
     const body = { deviceId: device.id, description: 'Restart', c8y_Restart: {} };
     await got(api.POST('/devicecontrol/operations', { body: body as never }));
     notify(connectionOf(device) === 'DISCONNECTED' ? words.restartOffline : words.restarted);
-  });
+  };
   return (
     <div class="columns">
       <Section
@@ -243,7 +243,7 @@ function Info({ device, onChanged }: DeviceContent) {
         actions={
           <>
             {supportedOperations(device).includes('c8y_Restart') && (
-              <Button icon={RotateCw} roles={CONTROL} isBusy={restart.isRunning} onClick={() => void restart.run()}>
+              <Button icon={RotateCw} roles={CONTROL} onClick={() => setOpen('restart')}>
                 {words.restart}
               </Button>
             )}
@@ -256,11 +256,15 @@ function Info({ device, onChanged }: DeviceContent) {
           </>
         }
       >
-        <FormFault error={restart.error} />
         <Facts device={device} />
       </Section>
       <ExternalIds id={device.id} />
       {open === 'edit' && <Edit device={device} onChanged={onChanged} onClose={close} />}
+      {open === 'restart' && (
+        <Confirm title={words.restartTitle(nameOf(device))} action={words.restart} run={restart} onClose={close}>
+          <p>{words.restartText}</p>
+        </Confirm>
+      )}
       {open === 'remove' && <Remove device={device} onClose={close} />}
     </div>
   );
