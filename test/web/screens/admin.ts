@@ -16,10 +16,10 @@ export async function adminScreens(t: Test, console: ConsoleBrowser): Promise<vo
   await page.getByRole('dialog').getByRole('button', { name: 'Open' }).click();
   await page.getByRole('heading', { name: 'ada', level: 1 }).waitFor();
   await page.getByRole('row', { name: /ROLE_ALARM_READ Everywhere group readers/ }).waitFor();
-  await rest.createDevice('Hall', { type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} });
+  await rest.createDevice('Halls of ada', { type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} });
   await page.reload();
-  await page.getByRole('combobox', { name: 'Group or device' }).fill('Hall');
-  await page.getByRole('option', { name: 'Hall' }).click();
+  await page.getByRole('combobox', { name: 'Group or device' }).fill('Halls of ada');
+  await page.getByRole('option', { name: 'Halls of ada' }).click();
   await page.getByLabel('Role', { exact: true }).selectOption('Reader');
   await page.getByRole('button', { name: 'Give' }).click();
   // Of its roles, and of what it may do now.

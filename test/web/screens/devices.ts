@@ -19,6 +19,8 @@ export async function deviceScreens(t: Test, console: ConsoleBrowser): Promise<v
     await page.getByRole('button', { name: 'Make the device' }).click();
     const command = page.getByRole('region', { name: 'Command' });
     t.match(await command.textContent(), /mosquitto_pub -h '[\w.]+' -p \d+ -i 'trial-\w+'[\s\S]*-P '\w{20}'/);
+    await page.getByRole('tab', { name: 'thin-edge' }).click();
+    await page.getByText('thin-edge connects over TLS alone').waitFor();
     await page.getByRole('tab', { name: 'curl' }).click();
     t.match(await command.textContent(), /curl -u 't1\/device_trial-\w+:\w{20}'/);
     await page.getByText('Waiting for the first message').waitFor();

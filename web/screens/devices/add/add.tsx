@@ -22,7 +22,7 @@ import { Tabs } from '../../../parts/tabs.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { words as deviceWords } from '../text.ts';
 import { deviceWith, registerDevice } from './register.ts';
-import { deviceUser, snippetOf, snippetsFor } from './snippets.ts';
+import { SNIPPETS, canReach, deviceUser, snippetOf } from './snippets.ts';
 import type { DeviceAccess, Snippet } from './snippets.ts';
 import { words as addWords } from './text.ts';
 
@@ -105,7 +105,7 @@ function Messages({ access }: { readonly access: DeviceAccess }) {
 function Made({ access, onRemoved }: { readonly access: DeviceAccess; readonly onRemoved: () => void }) {
   const words = addWords();
   const [kind, setKind] = useState<Snippet>('mosquitto');
-  const { install, text } = snippetOf(kind, access);
+  const snippet = canReach(kind, access) ? snippetOf(kind, access) : undefined;
   const simulate = useAction(async () => {
     const login = { clientId: access.clientId, user: deviceUser(access), password: access.password };
     await publishAsDevice(socketUrl('/mqtt'), login, SIMULATED);
@@ -127,12 +127,18 @@ function Made({ access, onRemoved }: { readonly access: DeviceAccess; readonly o
           label={words.snippets}
           value={kind}
           onChange={setKind}
-          tabs={snippetsFor(access).map((value) => ({ value, text: words.kinds[value] }))}
+          tabs={SNIPPETS.map((value) => ({ value, text: words.kinds[value] }))}
         >
-          <Code label={words.command} text={text} />
-          <p class="muted small">
-            {words.install}: <code>{install}</code>
-          </p>
+          {snippet === undefined ? (
+            <p class="note">{words.needsTls}</p>
+          ) : (
+            <>
+              <Code label={words.command} text={snippet.text} />
+              <p class="muted small">
+                {words.install}: <code>{snippet.install}</code>
+              </p>
+            </>
+          )}
         </Tabs>
         <Section title={words.password}>
           <div class="row">

@@ -17,12 +17,11 @@ export interface DeviceAccess {
   readonly source: string;
 }
 
-const SNIPPETS = ['mosquitto', 'curl', 'python', 'node', 'c', 'thin-edge'] as const;
+export const SNIPPETS = ['mosquitto', 'curl', 'python', 'node', 'c', 'thin-edge'] as const;
 export type Snippet = (typeof SNIPPETS)[number];
 
-/** What can reach the server: thin-edge takes no port without TLS. */
-export const snippetsFor = ({ tls }: DeviceAccess): readonly Snippet[] =>
-  SNIPPETS.filter((kind) => kind !== 'thin-edge' || tls !== undefined);
+/** Whether it can reach the server: thin-edge takes no port without TLS. */
+export const canReach = (kind: Snippet, { tls }: DeviceAccess): boolean => kind !== 'thin-edge' || tls !== undefined;
 
 export interface SnippetText {
   /** A command to run before, once. */

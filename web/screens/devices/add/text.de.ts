@@ -13,6 +13,8 @@ const de: AddTexts = {
   defaultName: 'Probesensor',
   snippets: 'Programm oder Werkzeug',
   kinds: { mosquitto: 'mosquitto_pub', curl: 'curl', python: 'Python', node: 'Node', c: 'C', 'thin-edge': 'thin-edge' },
+  needsTls:
+    'thin-edge verbindet sich nur über TLS, und dieser Server hat keinen Port dafür. Rufen Sie `millrace tls self-signed` auf, oder geben Sie --tls-key und --tls-certificate an.',
   command: 'Befehl',
   install: 'Braucht',
   password: 'Passwort',

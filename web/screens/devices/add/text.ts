@@ -13,6 +13,8 @@ const en = {
   defaultName: 'Trial sensor',
   snippets: 'Program or tool',
   kinds: { mosquitto: 'mosquitto_pub', curl: 'curl', python: 'Python', node: 'Node', c: 'C', 'thin-edge': 'thin-edge' },
+  needsTls:
+    'thin-edge connects over TLS alone, and this server has no port with it. Run `millrace tls self-signed`, or give --tls-key and --tls-certificate.',
   command: 'Command',
   install: 'Needs',
   password: 'Password',
