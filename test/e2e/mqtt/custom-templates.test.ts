@@ -316,9 +316,12 @@ port, tenant, password, serial, templates = int(sys.argv[1]), *sys.argv[2:]
 versions = getattr(mqtt, 'CallbackAPIVersion', None)
 client = mqtt.Client(*([versions.VERSION1] if versions else []), client_id=serial)
 client.username_pw_set(tenant + '/admin', password)
+# The operation may come before the answer to the templates.
+seen = set()
 def on_message(client, data, message):
     print(message.topic, message.payload.decode(), flush=True)
-    if message.topic == 's/dc/paho': client.disconnect()
+    seen.add(message.topic)
+    if {'s/dt', 's/dc/paho'} <= seen: client.disconnect()
 client.on_message = on_message
 client.on_connect = lambda client, *rest: client.subscribe([('s/dt', 1), ('s/e', 0), ('s/dc/#', 1)])
 client.on_subscribe = lambda client, *rest: (client.publish('s/us', '100,Paho,my_Type', 1), client.publish('s/ut/paho', templates, 1))
