@@ -8,7 +8,8 @@
  *
  * Young objects are collected by one thread where cores are few: V8 takes five, whatever there is. On two cores they
  * wait for one another and for whatever else runs: beside a job the longest 1 % of the times to the PUBACK were 4.5 to
- * 7.3 × those without it, and 1.7 to 3.3 × with one thread (three rounds each, in turn, 2026-11-28).
+ * 7.3 × those without it (three rounds), and 1.7 to 3.3 × with one thread (six, 2026-11-28). On a single core it gained
+ * nothing, and cost 3 to 5 % of the rate of QoS 1.
  */
 import { availableParallelism } from 'node:os';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
@@ -31,7 +32,8 @@ export class GarbageCollection {
   #timer: NodeJS.Timeout | undefined;
 
   start(): void {
-    if (availableParallelism() < COLLECTORS) setFlagsFromString('--no-parallel-scavenge');
+    const cores = availableParallelism();
+    if (cores > 1 && cores < COLLECTORS) setFlagsFromString('--no-parallel-scavenge');
     this.#look();
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }

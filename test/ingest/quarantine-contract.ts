@@ -9,7 +9,7 @@ export interface QuarantinePlace {
   fill(isFull: boolean): Promise<void> | void;
 }
 
-const entryOf = (seq: number, more: Partial<QuarantineEntry> = {}): QuarantineEntry => ({
+export const entryOf = (seq: number, more: Partial<QuarantineEntry> = {}): QuarantineEntry => ({
   kind: 'row',
   table: 'events',
   seq,

@@ -7,7 +7,7 @@ import type { QuarantineEntry } from '../../src/ports/stores/quarantine.ts';
 import { QuarantineFile } from '../../src/store/files/quarantine.ts';
 import { MemoryQuarantine } from '../cluster/memory/quarantine.ts';
 import { scratchDirectory } from '../helpers/until.ts';
-import { quarantineContract } from './quarantine-contract.ts';
+import { entryOf, quarantineContract } from './quarantine-contract.ts';
 
 const quarantinePath = (t: Test): string => join(scratchDirectory(t), 'quarantine.jsonl');
 
@@ -41,17 +41,7 @@ const linesOf = (path: string): QuarantineEntry[] =>
 
 t.test('the file: what was cut off is taken away, an entry is written once, its bound holds', async (t) => {
   const path = quarantinePath(t);
-  const entry = (seq: number, row = ''): QuarantineEntry => ({
-    kind: 'row',
-    table: 'events',
-    seq,
-    shard: 1,
-    id: 2,
-    position: 0,
-    code: 6,
-    error: 'e',
-    row,
-  });
+  const entry = (seq: number, row = ''): QuarantineEntry => entryOf(seq, { row });
   const first = await QuarantineFile.open(path);
   await first.add(entry(1));
   await first.add(entry(1));

@@ -12,14 +12,16 @@ export interface ExportLinkProps {
   readonly status?: string;
   /** Of alarms, with commas. */
   readonly severity?: string;
+  /** Of operations: the member, and the id of the bulk operation. */
+  readonly command?: string;
+  readonly bulk?: string;
   readonly from: string;
   readonly to: string;
 }
 
-export function ExportLink({ kind, source, type = '', status = '', severity = '', from, to }: ExportLinkProps) {
-  const filters = { kind, source, type, status, severity, from, to };
+export function ExportLink(props: ExportLinkProps) {
   return (
-    <LinkButton icon={Download} href={href('/data/export', undefined, filters)}>
+    <LinkButton icon={Download} href={href('/data/export', undefined, { ...props })}>
       {common().exportAs}
     </LinkButton>
   );

@@ -51,6 +51,24 @@ export async function operationScreens(t: Test, console: ConsoleBrowser): Promis
     t.equal((await rest.read(`/devicecontrol/operations/${operation}`)).status, 'FAILED');
   });
 
+  await t.test('a restart is asked for first; an export has the filters of the list', async (t) => {
+    const device = await rest.createDevice('Restarted', { c8y_SupportedOperations: ['c8y_Restart'] });
+    const sent = async (): Promise<number> =>
+      (await rest.read(`/devicecontrol/operations?deviceId=${device}`)).operations.length;
+    await console.open(page, `/devices/${device}`);
+    await page.getByRole('button', { name: 'Restart' }).click();
+    await page.getByRole('dialog').getByText('Restart Restarted?').waitFor();
+    t.equal(await sent(), 0);
+    await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
+    await eventually('it is sent', async () => (await sent()) === 1);
+    await console.open(page, `/operations?status=PENDING&command=c8y_Restart&device=${device}`);
+    await page.locator('main').getByRole('link', { name: 'Export' }).click();
+    await page
+      .getByRole('region', { name: /The same as a command/ })
+      .getByText(`deviceId=${device}&status=PENDING&fragmentType=c8y_Restart`)
+      .waitFor();
+  });
+
   await t.test('members are added to a group, and the undo takes them away', async () => {
     const group = await rest.createDevice('Plant', { type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} });
     await console.open(page, `/groups/${group}`);

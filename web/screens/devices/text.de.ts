@@ -86,11 +86,6 @@ const de: DeviceTexts = {
   rawKeepMine: 'Übernehmen und meine Änderungen behalten',
   rawDiscard: 'Meine Änderungen verwerfen',
   rawBoth: (names) => `Auch von anderen geändert, jetzt wie von Ihnen geschrieben: ${names.join(', ')}`,
-  restart: 'Neu starten',
-  restartTitle: (name) => `${name} neu starten?`,
-  restartText: 'Während des Neustarts ruht seine Arbeit.',
-  restarted: 'Der Neustart ist unterwegs',
-  restartOffline: 'Das Gerät ist nicht verbunden: es startet neu, wenn es wiederkommt.',
 };
 
 export default de;

@@ -82,11 +82,6 @@ const en = {
   rawKeepMine: 'Take it over and keep my changes',
   rawDiscard: 'Drop my changes',
   rawBoth: (names: readonly string[]) => `Changed by others too, and now as you have written: ${names.join(', ')}`,
-  restart: 'Restart',
-  restartTitle: (name: string) => `Restart ${name}?`,
-  restartText: 'It stops its work while it restarts.',
-  restarted: 'The restart is on its way',
-  restartOffline: 'The device is not connected: it restarts when it comes back.',
 };
 
 export type DeviceTexts = typeof en;

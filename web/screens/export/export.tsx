@@ -28,6 +28,8 @@ const SHAPE = {
   type: textParameter(),
   status: textParameter(),
   severity: textParameter(),
+  command: textParameter(),
+  bulk: textParameter(),
   q: textParameter(),
   from: textParameter('now-24h'),
   to: textParameter(),
@@ -36,15 +38,16 @@ const SHAPE = {
 export default function Export() {
   const words = exportWords();
   const [state, set] = useUrlState(SHAPE);
-  const { kind, format, source, type, status, severity, q, from, to } = state;
+  const { kind, format, source, type, status, severity, command, bulk, q, from, to } = state;
   const isOfObjects = kind === 'objects';
   const isOfOperations = kind === 'operations';
   const path = useMemo(() => {
     const range = rangeQuery({ from, to });
-    const ofAlarms: Readonly<Record<string, string>> = kind === 'alarms' ? { status, severity } : {};
-    const ofData = isOfOperations ? { deviceId: source, status, ...range } : { source, type, ...ofAlarms, ...range };
-    return exportPath(kind, isOfObjects ? { type, query: q } : ofData, format);
-  }, [kind, format, source, type, status, severity, q, from, to]);
+    const filters: Readonly<Record<string, string>> = isOfOperations
+      ? { deviceId: source, status, fragmentType: command, bulkOperationId: bulk }
+      : { source, type, ...(kind === 'alarms' && { status, severity }) };
+    return exportPath(kind, isOfObjects ? { type, query: q } : { ...filters, ...range }, format);
+  }, [kind, format, source, type, status, severity, command, bulk, q, from, to]);
   const copy = { path, file: `${kind}.${format}` };
   const device = useLoaded(source === '' ? undefined : (signal) => readObject(source, signal), [source]);
   const file = useAction(async () => {
@@ -90,6 +93,12 @@ export default function Export() {
           )}
           {kind === 'alarms' && (
             <TextField label={words.severity} value={severity} onInput={(next) => set({ severity: next })} />
+          )}
+          {isOfOperations && (
+            <>
+              <TextField label={words.ofCommand} value={command} onInput={(next) => set({ command: next })} isMono />
+              <TextField label={words.bulk} value={bulk} onInput={(next) => set({ bulk: next })} />
+            </>
           )}
           {isOfObjects && (
             <TextField

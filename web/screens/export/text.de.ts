@@ -27,6 +27,8 @@ const de: ExportTexts = {
   type: 'Typ',
   status: 'Status; mehrere von Alarmen mit Kommas',
   severity: 'Schweregrad; mehrere mit Kommas',
+  ofCommand: 'Befehl, zum Beispiel c8y_Restart',
+  bulk: 'Kennung einer Massenoperation',
   query: 'Abfrage',
   queryHint: "$filter=type eq 'pump'",
   command: 'Dasselbe als Befehl, für große Dateien und Skripte',

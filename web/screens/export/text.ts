@@ -27,6 +27,8 @@ const en = {
   type: 'Type',
   status: 'Status; several of alarms with commas',
   severity: 'Severity; several with commas',
+  ofCommand: 'Command, for instance c8y_Restart',
+  bulk: 'Id of a bulk operation',
   query: 'Query',
   queryHint: "$filter=type eq 'pump'",
   command: 'The same as a command, for large files and scripts',

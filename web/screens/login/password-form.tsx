@@ -24,7 +24,8 @@ export function PasswordForm({ onDone }: { readonly onDone: () => void }) {
       // What left before with the old credentials goes on with the new ones.
       loginDone();
     } else {
-      // The cookie ends with the old password. Who needs a code for the next one is asked to log in.
+      // The cookie ends with the old password. The new one is set also where this fails, for instance because a code is
+      // asked for: the next request asks for a login.
       await logInByCookie({ name: userWithTenant(), password: wanted }).catch(() => undefined);
     }
     notify(words.changed);

@@ -52,7 +52,7 @@ export default function Operations() {
       title={words.title}
       actions={
         <>
-          <ExportLink kind="operations" source={device} status={status} from={from} to={to} />
+          <ExportLink kind="operations" source={device} {...{ status, command, bulk, from, to }} />
           <LinkButton icon={Layers} href={href('/operations/bulk')}>
             {words.bulks}
           </LinkButton>

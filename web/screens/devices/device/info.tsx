@@ -1,5 +1,5 @@
 /** What is known of a device: state, identity, hardware; editing, restarting and deleting it. */
-import { Pencil, RotateCw, Trash2 } from 'lucide';
+import { Pencil, Trash2 } from 'lucide';
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { api, got } from '../../../core/api/api.ts';
@@ -11,17 +11,10 @@ import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
-import {
-  devicePath,
-  nameOf,
-  readObject,
-  supportedOperations,
-  textOfMember,
-} from '../../../core/server/managed-object.ts';
+import { devicePath, nameOf, readObject, textOfMember } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { hasTime, offerUndo } from '../../../core/api/undo.ts';
-import { connectionOf } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
 import { CopyButton } from '../../../parts/copy.tsx';
 import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
@@ -32,7 +25,7 @@ import { Section } from '../../../parts/page.tsx';
 import { With } from '../../../parts/states.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { INVENTORY_ADMIN } from '../../groups/group-object.ts';
-import { CONTROL } from '../../operations/operation.ts';
+import { RestartButton } from '../../operations/device/restart.tsx';
 import { words as deviceWords } from '../text.ts';
 
 /** From one question for the last message to the next. */
@@ -229,24 +222,15 @@ function Facts({ device }: { readonly device: ManagedObject }) {
 
 function Info({ device, onChanged }: DeviceContent) {
   const words = deviceWords();
-  const [open, setOpen] = useState<'edit' | 'remove' | 'restart'>();
+  const [open, setOpen] = useState<'edit' | 'remove'>();
   const close = (): void => setOpen(undefined);
-  const restart = async (): Promise<void> => {
-    const body = { deviceId: device.id, description: 'Restart', c8y_Restart: {} };
-    await got(api.POST('/devicecontrol/operations', { body: body as never }));
-    notify(connectionOf(device) === 'DISCONNECTED' ? words.restartOffline : words.restarted);
-  };
   return (
     <div class="columns">
       <Section
         title={words.info}
         actions={
           <>
-            {supportedOperations(device).includes('c8y_Restart') && (
-              <Button icon={RotateCw} roles={CONTROL} onClick={() => setOpen('restart')}>
-                {words.restart}
-              </Button>
-            )}
+            <RestartButton device={device} />
             <Button icon={Pencil} keys="e" roles={INVENTORY_ADMIN} onClick={() => setOpen('edit')}>
               {words.edit}
             </Button>
@@ -260,11 +244,6 @@ function Info({ device, onChanged }: DeviceContent) {
       </Section>
       <ExternalIds id={device.id} />
       {open === 'edit' && <Edit device={device} onChanged={onChanged} onClose={close} />}
-      {open === 'restart' && (
-        <Confirm title={words.restartTitle(nameOf(device))} action={words.restart} run={restart} onClose={close}>
-          <p>{words.restartText}</p>
-        </Confirm>
-      )}
       {open === 'remove' && <Remove device={device} onClose={close} />}
     </div>
   );

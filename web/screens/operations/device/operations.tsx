@@ -1,19 +1,19 @@
 /** Operations of a device: restart it, send any JSON, and what became of all that was sent. */
-import { RotateCw, Send } from 'lucide';
+import { Send } from 'lucide';
 import { useState } from 'preact/hooks';
 import type { ScreenProps } from '../../../core/route.ts';
-import { nameOf, supportedOperations } from '../../../core/server/managed-object.ts';
+import { supportedOperations } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
 import { DevicePage } from '../../../parts/device/page.tsx';
-import { Confirm } from '../../../parts/dialog.tsx';
 import { Code } from '../../../parts/json.tsx';
 import { AnyOperation } from '../any-operation.tsx';
 import { CONTROL, createOperation, operationsPath } from '../operation.ts';
 import { words as operationWords } from '../text.ts';
 import { CAPABILITIES, isCapable, supportRow } from './capability.ts';
 import { HISTORY_SHAPE, History } from './history.tsx';
+import { RestartButton } from './restart.tsx';
 import { notifySent } from './send.ts';
 import { OfflineNote } from './tab-page.tsx';
 
@@ -38,44 +38,26 @@ function Capabilities({ device }: { readonly device: ManagedObject }) {
 
 function Content({ device }: { readonly device: ManagedObject }) {
   const words = operationWords();
-  const [open, setOpen] = useState<'restart' | 'any'>();
-  const close = (): void => setOpen(undefined);
+  const [isOpen, setOpen] = useState(false);
   return (
     <div class="stack">
       <OfflineNote device={device} />
       <div class="row">
-        {supportedOperations(device).includes('c8y_Restart') && (
-          <Button icon={RotateCw} roles={CONTROL} onClick={() => setOpen('restart')}>
-            {words.restart}
-          </Button>
-        )}
-        <Button icon={Send} roles={CONTROL} onClick={() => setOpen('any')}>
+        <RestartButton device={device} />
+        <Button icon={Send} roles={CONTROL} onClick={() => setOpen(true)}>
           {words.send}
         </Button>
       </div>
       <History deviceId={device.id} />
       <Capabilities device={device} />
-      {open === 'restart' && (
-        <Confirm
-          title={words.restartTitle(nameOf(device))}
-          action={words.restart}
-          onClose={close}
-          run={async () => {
-            await createOperation(device.id, { description: 'Restart', c8y_Restart: {} });
-            notifySent(device);
-          }}
-        >
-          <p>{words.restartText}</p>
-        </Confirm>
-      )}
-      {open === 'any' && (
+      {isOpen && (
         <AnyOperation
           known={supportedOperations(device)}
           send={async (body) => {
             await createOperation(device.id, body);
             notifySent(device);
           }}
-          onClose={close}
+          onClose={() => setOpen(false)}
         />
       )}
     </div>
