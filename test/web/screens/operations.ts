@@ -186,7 +186,7 @@ export async function operationScreens(t: Test, console: ConsoleBrowser): Promis
       .first()
       .waitFor();
     await page.getByRole('textbox', { name: 'Session: SSH, keyboard' }).pressSequentially('echo');
-    await page.getByText('echo').waitFor();
+    await page.getByText('echo').first().waitFor();
     await page.keyboard.press('Shift+F6');
     await page.locator('button:focus').getByText('End the session').waitFor();
     await page.getByRole('button', { name: 'Change SSH' }).click();
