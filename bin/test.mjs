@@ -38,7 +38,7 @@ const PROGRAMS = {
   'nats-server': 'nats-server',
   mosquitto: 'mosquitto',
   mosquitto_pub: 'mosquitto-clients',
-  chromium: 'chromium',
+  'chromium-headless-shell': 'chromium-headless-shell',
   curl: 'curl',
   openssl: 'openssl',
   haproxy: 'haproxy',
@@ -277,7 +277,7 @@ class Hosts {
 }
 
 checkNode();
-// Beside the packages and the build: chromium alone takes a minute.
+// Beside the packages and the build: the browser alone takes a minute.
 const programs = ensurePrograms(PROGRAMS);
 await ensureInstalled();
 const isEverywhere = process.argv.includes('--everywhere');

@@ -6,15 +6,15 @@
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import type { Page, Response } from 'playwright-core';
 import t from 'tap';
+import { BROWSER, launchBrowser } from '../helpers/browser.ts';
 import { PASSWORD, TENANT, startServer } from '../helpers/running/server.ts';
 import { missing } from '../helpers/tools.ts';
 import { PATIENCE } from '../helpers/until.ts';
 
 const FOLDER = process.env['MILLRACE_TEST_SDK'];
-const skip = FOLDER === undefined ? 'npm test -- --sdk builds the application' : missing('chromium');
+const skip = FOLDER === undefined ? 'npm test -- --sdk builds the application' : missing(BROWSER);
 
 /** What the SDK asks for and takes 404 or 401 for an answer. */
 const EXPECTED: readonly RegExp[] = [
@@ -75,7 +75,7 @@ t.test('an application of the web SDK', { skip }, async (t) => {
     t.equal((await rest.read(`/application/applications/${applications[0].id}/binaries`)).attachments.length, 2);
   });
 
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+  const browser = await launchBrowser();
   t.teardown(() => browser.close());
   const page: Page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
   page.setDefaultTimeout(30_000 * PATIENCE);

@@ -4,6 +4,7 @@
  */
 import t from 'tap';
 import type { Test } from 'tap';
+import { BROWSER } from '../helpers/browser.ts';
 import { missing } from '../helpers/tools.ts';
 import { startConsole } from './helpers/browser.ts';
 import type { ConsoleBrowser } from './helpers/browser.ts';
@@ -38,7 +39,7 @@ const AREAS: readonly (readonly [name: string, tests: (t: Test, console: Console
   ['account', accountScreens],
 ];
 
-const skip = missing('chromium');
+const skip = missing(BROWSER);
 
 t.test('the console', { skip }, async (t) => {
   const console = await startConsole(t);

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import type { Page } from 'playwright-core';
 import { PASSWORD, TENANT } from '../helpers/running/server.ts';
+import { BROWSER } from '../helpers/browser.ts';
 import { missing } from '../helpers/tools.ts';
 import { startConsole } from './helpers/browser.ts';
 import type { ConsoleBrowser } from './helpers/browser.ts';
@@ -97,7 +98,7 @@ async function shareGroup(page: Page, console: ConsoleBrowser): Promise<string> 
   return password;
 }
 
-const skip = missing('chromium') || missing('mosquitto_pub');
+const skip = missing(BROWSER, 'mosquitto_pub');
 
 t.test('from a fresh server to a user who sees one group', { skip }, async (t) => {
   const console = await startConsole(t);

@@ -5,11 +5,11 @@
 import { once } from 'node:events';
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
-import { chromium } from 'playwright-core';
 import { WebSocket } from 'ws';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import type { Test } from 'tap';
+import { BROWSER, launchBrowser } from '../../helpers/browser.ts';
 import { Rest, TENANT, startServer } from '../../helpers/running/server.ts';
 import { missing } from '../../helpers/tools.ts';
 import { archiveForm, zipOf } from '../../helpers/zip.ts';
@@ -169,8 +169,8 @@ t.test('the page to log in gives way to an application of the tenant, and sends 
   t.match(await (await open(LOGIN)).text(), /<h1>Log in<\/h1>/);
 });
 
-t.test('in a browser', { skip: missing('chromium') }, async (t) => {
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+t.test('in a browser', { skip: missing(BROWSER) }, async (t) => {
+  const browser = await launchBrowser();
   t.teardown(() => browser.close());
   await deploy('shop', APPLICATION);
   const START = '/apps/shop/index.html?colour=red#/devices';

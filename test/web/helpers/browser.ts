@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Test } from 'tap';
+import { launchBrowser } from '../../helpers/browser.ts';
 import { PASSWORD, TENANT, startServer } from '../../helpers/running/server.ts';
 import type { RunningServer, Teardown } from '../../helpers/running/server.ts';
 import { PATIENCE, until } from '../../helpers/until.ts';
@@ -153,7 +153,7 @@ export class ConsoleBrowser {
 export async function startConsole(t: Teardown): Promise<ConsoleBrowser> {
   const [server, browser] = await Promise.all([
     startServer(t, { flags: ['--bootstrap-password', BOOTSTRAP_PASSWORD] }),
-    chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] }),
+    launchBrowser(),
   ]);
   t.teardown(() => browser.close());
   return new ConsoleBrowser(server, browser);
