@@ -32,7 +32,8 @@ const ONE_HELPER = '--v8-pool-size=1';
 /** By interpreter. */
 const optionsOf = new Map();
 
-function optionsFor(node) {
+/** @param node path of the interpreter. @returns its options for tests, and for the nodes that they share. */
+export function optionsFor(node) {
   if (!optionsOf.has(node)) {
     const hasLater = spawnSync(node, [LATER, '-e', '0'], { stdio: 'ignore' }).status === 0;
     // Places in messages are those of the sources.

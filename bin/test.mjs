@@ -31,7 +31,7 @@ import { ensureSdkApplication } from './sdk-application.mjs';
 import { ensureOlderVersion } from './older-version.mjs';
 import { ensureSecondNode } from './second-node.mjs';
 import { startsNoProcess } from './test-graph.mjs';
-import { TURNS, TestRun, childrenCpuMs, isOnly, namedFiles, turn } from './test-run.mjs';
+import { TURNS, TestRun, childrenCpuMs, isOnly, namedFiles, optionsFor, turn } from './test-run.mjs';
 
 const PROGRAMS = {
   'redis-server': 'redis-server',
@@ -200,7 +200,7 @@ function testFiles(filters) {
  * input does.
  */
 async function startHost(node, nodes) {
-  const args = ['--enable-source-maps', compiledTestPath('test/helpers/cluster/node-host.ts')];
+  const args = [...optionsFor(node), compiledTestPath('test/helpers/cluster/node-host.ts')];
   const env = { ...process.env, MILLRACE_TEST_CLUSTER: String(nodes) };
   const child = spawn(node, args, {
     cwd: root,
