@@ -127,7 +127,7 @@ const ONCE: ByTest = {
   ],
   'ingest/projector': [
     ['what a block is, is written down before its insert', 'ProjectorMemory.saveIntent', valued('undefined', 'intent')],
-    ['the token of an insert is of its block', 'BlockInsert.measurements', valued("'x'", 'token')],
+    ['the token of an insert is of its block', 'intentBlock', valued("'x'", 'token')],
     ['a block that was begun is built again after a crash', 'Projector.#run', never('#repeat')],
     ['a part of a begun block is not inserted when the server stops', 'Projector.#repeat', never('lastSeq', 2)],
     ['rows that the store lost with their token come again', 'HistoryInsert.#restore', returns('undefined')],

@@ -11,20 +11,23 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
+import type { BegunBlock } from '../../ingest/projector/begun-block.ts';
 import { BlockInterval } from '../../ingest/projector/block-interval.ts';
+import { readBlock } from '../../ingest/projector/block-records.ts';
+import type { BlockRecords } from '../../ingest/projector/block-records.ts';
+import { columnsOf } from '../../ingest/measurements/range.ts';
 import { deletionsOf } from '../../ingest/projector/late-deletions.ts';
 import { GivenUp, HistoryInsert, groupByTable } from '../../ingest/projector/history-insert.ts';
 import type { InsertScope } from '../../ingest/projector/history-insert.ts';
 import { isConcerned } from '../../ingest/projector/history-query.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
-import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
 import type { ProjectorProgress } from '../../ingest/projector/progress.ts';
 import { Waiters } from '../../ingest/projector/waiters.ts';
 import type { ClusterProjectorOptions } from './options.ts';
 import { AHEAD_VISIBLE_MS, SOURCE_VISIBLE_MS, goneAhead } from './gone-ahead.ts';
 import { Block } from './block.ts';
 import type { Deletion, OfferedGroup } from './block.ts';
-import { inParts, insertMeasurementsOf } from './repeat.ts';
+import { decidedBlock, inParts } from './decided-block.ts';
 import { BlockSettling } from './settling.ts';
 import { StoredBlocks } from './stored-blocks.ts';
 import { Track } from './track.ts';
@@ -34,6 +37,11 @@ import { GROUP_RECORDS_MAX } from '../../ports/cluster/journal.ts';
 
 /** Wait before what failed is tried again. */
 const RETRY_MS = 50;
+/**
+ * A block that was decided longer ago may have been inserted, passed and forgotten by others while this node was
+ * paused, and its token too (ClickHouse knows 10,000): its store is asked again.
+ */
+const FRESH_MS = 2_000;
 
 interface Wanted {
   readonly track: Track;
@@ -54,7 +62,7 @@ export class ClusterProjector {
   #token: string | undefined;
   readonly #settling = new BlockSettling(
     this.#scopeOf(),
-    (block, scope) => this.#insertMeasurements(block, undefined, scope),
+    (block, scope) => this.#repeat(block, scope),
     (rows) => this.#options.onInserted('measurements', rows),
   );
   readonly #stored: StoredBlocks;
@@ -379,15 +387,15 @@ export class ClusterProjector {
       await this.#insert.damaged(block.damaged.list, scope);
       if (token !== undefined) {
         this.#token = token;
-        const begunAt = performance.now();
-        const stored = isWhole() ? await this.#begin(block, token, tracks, isWhole) : undefined;
-        if (!stored) {
+        const begun = isWhole() ? await this.#begin(block, token, tracks, isWhole) : undefined;
+        if (!begun) {
           this.#abandonBlock(block);
           // Whatever refused may take a moment to show.
           await pause(RETRY_MS);
           return;
         }
-        this.#inserted(block, 'measurements', await this.#insertMeasurements(stored, block.columns, scope, begunAt));
+        const read = async () => (await this.#read(begun)).found;
+        this.#inserted(block, 'measurements', await this.#insert.block(begun, block.columns, read, scope));
       }
       // Rows of a shard that was lost are inserted by its next owner too: their version makes them the same.
       for (const [table, rows] of groupByTable(block.rows)) {
@@ -412,8 +420,9 @@ export class ClusterProjector {
     token: string,
     tracks: ReadonlyMap<number, Track | undefined>,
     isWhole: () => boolean,
-  ): Promise<StoredBlock | undefined> {
-    const { blocks } = this.#options;
+  ): Promise<BegunBlock | undefined> {
+    const { blocks, blockOf } = this.#options;
+    const begunAt = performance.now();
     await this.#untilDone(() => blocks.begin(token, block.rangeList));
     const named = await Promise.all(
       [...tracks.values()].map(async (track) => {
@@ -431,22 +440,22 @@ export class ClusterProjector {
     const isUncertain = block.rangeList.some(
       ({ shard, firstSeq }) => firstSeq <= (tracks.get(shard)?.uncertainThrough ?? 0),
     );
-    return decided && isUncertain ? this.#untilDone(() => inParts(decided, blocks)) : decided;
+    if (decided === undefined) return undefined;
+    if (isUncertain) await this.#untilDone(() => inParts(decided, blocks));
+    return decidedBlock(decided, blocks, blockOf, !isUncertain && performance.now() - begunAt < FRESH_MS);
   }
 
-  #insertMeasurements(
-    stored: StoredBlock,
-    filled: MeasurementColumns | undefined,
-    scope: InsertScope,
-    decidedAt = 0,
-  ): Promise<number> {
-    const { blocks, journal, blockOf, rowsMax, log } = this.#options;
-    return insertMeasurementsOf(
-      stored,
-      filled,
-      { blocks, journal, insert: this.#insert, blockOf, rowsMax, decidedAt, log },
-      scope,
-    );
+  #read({ ranges }: Pick<StoredBlock, 'ranges'>): Promise<BlockRecords> {
+    return readBlock(ranges, (shard, seq) => this.#options.journal.read(shard, seq));
+  }
+
+  /** The measurements of a block that a former owner has begun. @returns the rows that were not set aside. */
+  async #repeat(block: StoredBlock, scope: InsertScope): Promise<number> {
+    const { blocks, blockOf } = this.#options;
+    const { found, damaged } = await this.#insert.untilDone(() => this.#read(block), scope);
+    await this.#insert.damaged(damaged, scope);
+    const begun = decidedBlock(block, blocks, blockOf, false);
+    return this.#insert.block(begun, columnsOf(found), async () => found, scope);
   }
 
   #scopeOf(track?: Track): InsertScope {

@@ -1,13 +1,13 @@
 /**
  * Inserts into the history store, past what it refuses: a refused batch is halved until the measurement, row or DELETE
  * that is at fault stands alone, which goes into the quarantine. What fails for another reason is repeated until it
- * succeeds. The policy is the same in one process (block-insert.ts) and in a cluster (cluster/projector/projector.ts);
- * the caller writes down where a part of a refused block begins and ends.
+ * succeeds.
  */
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { Log } from '../../ports/log.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
 import { shardAt } from '../journal/record-layout.ts';
+import type { BegunBlock, MayRestore } from './begun-block.ts';
 import { entryOfDamaged } from '../measurements/damaged.ts';
 import type { DamagedMeasurement } from '../measurements/damaged.ts';
 import { HistoryRefusal } from '../../ports/stores/history-writer.ts';
@@ -41,21 +41,6 @@ export interface InsertScope {
   readonly positionOf: (shard: number) => number;
 }
 
-/** A block of measurements that was refused as a whole. */
-export interface RefusedBlock {
-  /** Of the whole block; parts have `<token>/<after + 1>-<through>`. */
-  readonly token: string;
-  /** Before its first measurement, or behind the last part that is done. */
-  readonly after: number;
-  /** End of the part that begins behind `after`, as it is written down; undefined behind the last. */
-  readonly endOf: (after: number) => number | undefined | Promise<number | undefined>;
-  /** Writes down that the part behind `after` ends at `through` already. */
-  readonly split: (after: number, through: number) => Promise<unknown>;
-  readonly mayRestore?: MayRestore;
-  /** Its measurements from `from` to `through`, by sequence. */
-  readonly read: (from: number, through: number) => readonly FoundMeasurement[] | Promise<readonly FoundMeasurement[]>;
-}
-
 /** Measurements that go into the history store together. */
 export interface MeasurementsInsert {
   readonly columns: MeasurementColumns;
@@ -66,12 +51,6 @@ export interface MeasurementsInsert {
   readonly mayInsert?: () => Promise<boolean>;
   readonly mayRestore?: MayRestore;
 }
-
-/**
- * Of a cluster: whether no owner of the shard has passed the measurements yet. Behind it a DELETE may have taken rows,
- * which must not come back. Absent in one process.
- */
-export type MayRestore = (shard: number) => Promise<boolean>;
 
 export interface HistoryInsertOptions {
   readonly history: HistoryWriter;
@@ -197,18 +176,51 @@ export class HistoryInsert {
     return missing.where((row) => mine.has(missing.shard[row]));
   }
 
+  /**
+   * Inserts the measurements of a begun block exactly once.
+   * @param read all of them from the journal, by sequence. @returns the rows that were not set aside.
+   */
+  async block(
+    block: BegunBlock,
+    columns: MeasurementColumns,
+    read: () => Promise<readonly FoundMeasurement[]>,
+    scope: InsertScope,
+  ): Promise<number> {
+    if (columns.rowCount === 0) return 0;
+    const { token, ranges, isFresh, after, mayRestore } = block;
+    const mayInsert = async (): Promise<boolean> => (await block.endOf(after)) === undefined;
+    const refusal = await this.measurements({ columns, token, isFresh, mayInsert, mayRestore }, scope);
+    if (refusal === undefined) return columns.rowCount;
+    if (refusal !== 'left') {
+      this.#options.log.warn(
+        { error: refusal.message, token },
+        'projector: a block of measurements is refused; it is inserted in parts',
+      );
+      // From here on the whole block must never be inserted under its own token: parts of it will be there.
+      await this.untilDone(() => block.split(after, Math.max(...ranges.map(({ lastSeq }) => lastSeq))), scope);
+    }
+    return columns.rowCount - (await this.#parts(block, read, scope));
+  }
+
   /** Inserts a refused block in parts, each with a token of its own. @returns the rows that were set aside. */
-  async parts(block: RefusedBlock, scope: InsertScope): Promise<number> {
+  async #parts(
+    block: BegunBlock,
+    read: () => Promise<readonly FoundMeasurement[]>,
+    scope: InsertScope,
+  ): Promise<number> {
     const { quarantine } = this.#options;
+    let all: readonly FoundMeasurement[] | undefined;
     const { mayRestore } = block;
     let { after } = block;
     let rowsAside = 0;
     let code: number | undefined;
     for (;;) {
       if (scope.isOver()) throw new GivenUp();
-      const through = await block.endOf(after);
+      const from = after;
+      const through = await this.untilDone(() => block.endOf(from), scope);
       if (through === undefined) return rowsAside;
-      const found = await block.read(after + 1, through);
+      all ??= await this.untilDone(read, scope);
+      const found = all.filter(({ seq }) => seq > from && seq <= through);
       const [first, last] = [found.at(0), found.at(-1)];
       if (first !== undefined && last !== undefined) {
         const columns = columnsOf(found);
@@ -216,10 +228,9 @@ export class HistoryInsert {
         const entry = entryOf(last);
         let isAside = isAlone && quarantine.has(entry);
         if (!isAside) {
-          const token = `${block.token}/${after + 1}-${through}`;
+          const token = `${block.token}/${from + 1}-${through}`;
           // Some of them may be there: a block is stored by months, one after the other.
           const rest = await this.#missing(columns, mayRestore, scope);
-          const from = after;
           const mayInsert = async (): Promise<boolean> => (await block.endOf(from)) === through;
           const refusal =
             rest.rowCount === 0

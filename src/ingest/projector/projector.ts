@@ -3,18 +3,20 @@
  * Follows the groups live; where the history store is slower or away it lags and reads the journal again later, so
  * memory stays bounded by two blocks of rows. Measurements are inserted exactly once, by intent and deduplication
  * token; rows of mutable tables at least once, which their version makes the same. What the store refuses goes into the
- * quarantine (block-insert.ts).
+ * quarantine (history-insert.ts).
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { Log } from '../../ports/log.ts';
-import { BlockInsert, GivenUp } from './block-insert.ts';
+import { intentBlock } from './begun-block.ts';
 import { BlockInterval } from './block-interval.ts';
+import { readBlock } from './block-records.ts';
 import { BlockRows } from './block-rows.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
 import { LateDeletions, isOfOneMeasurement } from './late-deletions.ts';
-import { groupByTable } from './history-insert.ts';
+import { GivenUp, HistoryInsert, groupByTable } from './history-insert.ts';
+import type { InsertScope } from './history-insert.ts';
 import type { HistoryRow, HistoryWriter } from '../../ports/stores/history-writer.ts';
 import { isConcerned } from './history-query.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
@@ -45,7 +47,7 @@ export interface ProjectorOptions {
   /** Told of each new position: the journal may be trimmed. */
   readonly onPosition: (position: number) => void;
   readonly onInserted: (table: string, rows: number) => void;
-  /** See BlockInsertOptions. */
+  /** See HistoryInsertOptions. */
   readonly uncertainTries?: number;
   /** See HistoryInsertOptions. */
   readonly isPaused?: () => boolean;
@@ -106,7 +108,7 @@ export class Projector {
   position = 0;
   isLagging = false;
   readonly #options: ProjectorOptions;
-  readonly #insert: BlockInsert;
+  readonly #insert: HistoryInsert;
   #filling: Block;
   #spare: Block;
   #underWay: Block | undefined;
@@ -122,12 +124,13 @@ export class Projector {
   /** Its time was over while the one before it was still being inserted. */
   #isDue = false;
   #stopping = false;
+  readonly #scope: InsertScope = { isOver: () => this.#stopping, positionOf: () => this.position };
   #running: Promise<void> | undefined;
   #wake: (() => void) | undefined;
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
-    this.#insert = new BlockInsert(options);
+    this.#insert = new HistoryInsert(options);
     this.#filling = new Block(options.rowsMax);
     this.#spare = new Block(options.rowsMax);
     this.#interval = new BlockInterval({
@@ -203,7 +206,6 @@ export class Projector {
   /** Ends after the block under way; what is not inserted comes from the journal at the next start. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#insert.isStopping = true;
     this.#interval.stop();
     this.#kick();
     await this.#running;
@@ -319,7 +321,7 @@ export class Projector {
     this.#interval.start();
     try {
       await this.#insertAll(block, begun);
-      await this.#insert.untilDone(() => this.#options.progress.savePosition(block.lastSeq));
+      await this.#insert.untilDone(() => this.#options.progress.savePosition(block.lastSeq), this.#scope);
       this.#moved(block.lastSeq);
     } catch (error) {
       // The server stops: the journal has it all.
@@ -332,17 +334,17 @@ export class Projector {
 
   async #insertAll(block: Block, begun: InsertIntent | undefined): Promise<void> {
     const { columns, damaged, firstSeq, lastSeq } = block;
-    await this.#insert.damaged(damaged.list, this.position);
+    const { progress, journal } = this.#options;
+    await this.#insert.damaged(damaged.list, this.#scope);
     if (columns.rowCount > 0) {
       const intent = begun ?? { firstSeq, lastSeq };
-      this.#inserted(
-        block,
-        'measurements',
-        await this.#insert.measurements(columns, intent, this.position, begun === undefined),
-      );
+      if (begun === undefined) await this.#insert.untilDone(() => progress.saveIntent(intent), this.#scope);
+      const stored = intentBlock(intent, progress, begun === undefined);
+      const read = async () => (await readBlock(stored.ranges, (_shard, seq) => journal.read(seq))).found;
+      this.#inserted(block, 'measurements', await this.#insert.block(stored, columns, read, this.#scope));
     }
     for (const [table, rows] of groupByTable(block.rows))
-      this.#inserted(block, table, await this.#insert.rows(table, rows, this.position));
+      this.#inserted(block, table, await this.#insert.rows(table, rows, this.#scope));
     for (const deletion of block.late.deletions) await this.#delete(deletion);
     if (block.deletion) await this.#delete(block.deletion);
   }
@@ -350,7 +352,7 @@ export class Projector {
   /** What has come behind the DELETE is read meanwhile: who asks for something else waits for its own rows only. */
   async #delete(deletion: JournalCommand): Promise<void> {
     const [deleted, caughtUp] = await Promise.allSettled([
-      this.#insert.deletion(deletion, this.position),
+      this.#insert.deletion(deletion, () => this.#options.runDeletion(deletion), this.#scope),
       this.#catchUp(),
     ]);
     if (caughtUp.status === 'rejected') throw caughtUp.reason;
