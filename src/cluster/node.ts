@@ -21,15 +21,18 @@ import { limitText } from '../model/errors.ts';
 import type { Log } from '../ports/log.ts';
 import type { MeasurementListener } from '../ports/measurement-listener.ts';
 import type { Refusals } from '../ports/refusals.ts';
-import { ClusterProjector } from './projector/projector.ts';
+import { Projector } from '../ingest/projector/projector.ts';
+import { deleteGone } from './projector/gone-sources.ts';
+import type { GoneSourcesOptions } from './projector/gone-sources.ts';
+import { StoredBlocks } from './projector/stored-blocks.ts';
+import type { BlockIntent } from './projector/stored-blocks.ts';
 import { CommandGateway } from './gateway/command-gateway.ts';
 import { GatewayJournal } from './gateway/journal.ts';
 import type { NodeMessages } from '../ports/cluster/node-messages.ts';
 import { OutcomeSender } from './gateway/outcome-sender.ts';
 import type { Change } from './gateway/outcome-sender.ts';
-import type { BlockIntent } from './projector/track.ts';
 import type { BlockStore, ClusterDocuments } from '../ports/cluster/documents.ts';
-import { JournalUnavailable } from '../ports/cluster/journal.ts';
+import { GROUP_RECORDS_MAX, JournalUnavailable } from '../ports/cluster/journal.ts';
 import type { ShardJournal } from '../ports/cluster/journal.ts';
 import type { ShardLeases } from '../ports/cluster/leases.ts';
 import { ServiceWatch } from './shards/service-watch.ts';
@@ -92,7 +95,7 @@ export interface ClusterNodeOptions {
   readonly projectorIntervalMs: number;
   /** See ShardRole. */
   readonly bounds?: ChangeBounds | undefined;
-  /** See ClusterProjectorOptions. */
+  /** See ProjectorOptions. */
   readonly isHistoryAway?: () => boolean;
   /** A name of a limit while writes are refused, beside those of the journal. */
   readonly refusal?: () => string | undefined;
@@ -116,7 +119,8 @@ export class ClusterNode {
   readonly intake: GatewayJournal;
   /** For commands: the API, DeviceApplication, SessionDocuments. */
   readonly commands: CommandGateway;
-  readonly projector: ClusterProjector;
+  readonly projector: Projector<BlockIntent>;
+  readonly #blocks: StoredBlocks;
   readonly outcomes: OutcomeSender;
   readonly visibility: Visibility;
   readonly deletion: DataDeletion;
@@ -174,18 +178,26 @@ export class ClusterNode {
       isBounded: true,
       ...(options.isDiskFull ? { isDiskFull: options.isDiskFull } : {}),
     });
-    this.projector = new ClusterProjector({
-      journal,
+    this.#blocks = new StoredBlocks(
       blocks,
+      async (shard) =>
+        parseProgress<BlockIntent>(await documents.reader.inShard(shard).get('meta', 0, PROGRESS_KEY)).intent?.token,
+    );
+    const gone: GoneSourcesOptions = {
+      journal,
+      awaitSources: (of, ofShard, timeoutMs) => this.#awaitSources(of, ofShard, timeoutMs),
+      run: (command) => this.#delete(command, true),
+    };
+    this.projector = new Projector({
+      journal,
+      blocks: this.#blocks,
       history,
       quarantine: options.quarantine,
       rowsMax: options.projectorRowsMax,
       intervalMs: options.projectorIntervalMs,
       log,
-      runDeletion: (command, isVisible) => this.#delete(command, isVisible),
-      awaitSources: (gone, ofShard, timeoutMs) => this.#awaitSources(gone, ofShard, timeoutMs),
-      blockOf: async (shard) =>
-        parseProgress<BlockIntent>(await documents.reader.inShard(shard).get('meta', 0, PROGRESS_KEY)).intent?.token,
+      runDeletion: (command) => this.#delete(command),
+      deleteGone: (...of) => deleteGone(gone, ...of),
       onInserted: (table, rows) => options.onInserted?.(table, rows),
       ...(options.isHistoryAway ? { isHistoryAway: options.isHistoryAway } : {}),
       ...(options.uncertainTries === undefined ? {} : { uncertainTries: options.uncertainTries }),
@@ -302,9 +314,24 @@ export class ClusterNode {
     return this.visibility.visible(timeoutMs, query);
   }
 
+  /**
+   * Groups of the journal, of all shards, that lie between what was decided and what is in the history: of the shard
+   * that is most behind.
+   */
+  get lagGroups(): number {
+    const groupOf = (seq: number): number => Math.floor(seq / GROUP_RECORDS_MAX);
+    const { tracks } = this.projector;
+    return Math.max(0, ...[...tracks.values()].map((of) => groupOf(of.offeredSeq) - groupOf(of.position)));
+  }
+
+  /** @param nowMs growing. @returns up to where the journal of each shard that is here is not needed. */
+  trimBounds(nowMs: number, unsettledAfterMs?: number): Promise<Map<number, number>> {
+    return this.#blocks.trimBounds(this.projector.tracks, nowMs, unsettledAfterMs);
+  }
+
   /** Removes what is not needed any more from the journal of this node's shards. */
   async trim(): Promise<void> {
-    const bounds = await this.projector.trimBounds(performance.now());
+    const bounds = await this.trimBounds(performance.now());
     for (const [shard, bound] of bounds) {
       const durable = await this.owners[shard].durablePosition();
       const position = Math.min(bound, durable);

@@ -14,11 +14,11 @@ import type { Command } from '../model/commands/command.ts';
 import type { LiveBus } from '../ports/live-bus.ts';
 import type { Log } from '../ports/log.ts';
 import type { MeasurementListener } from '../ports/measurement-listener.ts';
-import type { ClusterProjector } from './projector/projector.ts';
+import type { Projector } from '../ingest/projector/projector.ts';
 import { sweepMarkers } from './shards/marker-sweep.ts';
 import { LINKS_ENDED } from './gateway/outcome-sender.ts';
 import type { OutcomeSender } from './gateway/outcome-sender.ts';
-import type { BlockIntent } from './projector/track.ts';
+import type { BlockIntent } from './projector/stored-blocks.ts';
 import { Fenced, StateLost } from '../ports/cluster/documents.ts';
 import type { ClusterDocuments, ShardDocuments } from '../ports/cluster/documents.ts';
 import type { ShardFollower, ShardGroup, ShardJournal } from '../ports/cluster/journal.ts';
@@ -45,7 +45,7 @@ export interface ShardOwnerOptions {
   readonly shard: number;
   readonly documents: ClusterDocuments;
   readonly journal: ShardJournal;
-  readonly projector: ClusterProjector;
+  readonly projector: Projector<BlockIntent>;
   readonly outcomes: OutcomeSender;
   readonly bus: LiveBus;
   /** Counts what was stored, for the statistics of tenants. */

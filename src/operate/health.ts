@@ -6,6 +6,7 @@ import type { ActorSystem } from '../actors/actor-system.ts';
 import type { GroupCommit } from '../ingest/journal/group-commit.ts';
 import type { Journal } from '../ports/stores/journal.ts';
 import type { Quarantine } from '../ports/stores/quarantine.ts';
+import { STREAM } from '../ingest/projector/one-stream.ts';
 import type { Projector } from '../ingest/projector/projector.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -124,7 +125,8 @@ export interface NodeParts {
 export function singleNodeParts(node: NodeParts): readonly ObservedPart[] {
   const { journal, intake, actors, projector, engine, disk } = node;
   const journalLag = (): number => intake.lastAppendedSeq - journal.lastSeq;
-  const historyLag = (): number => node.handledSeq() - projector.position;
+  const position = (): number => projector.position(STREAM) ?? 0;
+  const historyLag = (): number => node.handledSeq() - position();
   return [
     journalPart(journal, intake, () => ({
       ready: intake.refusal === undefined,
@@ -158,7 +160,7 @@ export function singleNodeParts(node: NodeParts): readonly ObservedPart[] {
       state: node.backups.isEngineStopped ? 'backup' : engine.state,
       restarts: engine.restartsCount,
       ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }),
-      sequence: projector.position,
+      sequence: position(),
       lagRecords: historyLag(),
     })),
     quarantinePart(node.quarantine),

@@ -118,7 +118,7 @@ t.test('nodes are killed and join under load: every acknowledged measurement onc
   await visible(cluster);
   account.check(t, cluster);
   await until(async () => {
-    for (const { node } of cluster.nodes) await node.projector.trimBounds(performance.now(), 0);
+    for (const { node } of cluster.nodes) await node.trimBounds(performance.now(), 0);
     return cluster.store.blocks.size === 0;
   }, 'blocks of nodes that are gone are settled');
   await Promise.all(cluster.nodes.map(({ node }) => node.trim()));

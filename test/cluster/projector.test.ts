@@ -98,9 +98,9 @@ t.test('a block that shards still name is not trimmed', async (t) => {
     { shard: shardOf(1, 't'), firstSeq: 1, lastSeq: 2 },
   ]);
   await second.documents.decide('theirs', 'insert');
-  t.equal((await first.node.projector.trimBounds(0)).get(shard), position - 11);
-  await first.node.projector.trimBounds(40_000);
-  t.equal((await first.node.projector.trimBounds(80_000)).get(shard), position, 'until nobody names it');
+  t.equal((await first.node.trimBounds(0)).get(shard), position - 11);
+  await first.node.trimBounds(40_000);
+  t.equal((await first.node.trimBounds(80_000)).get(shard), position, 'until nobody names it');
 });
 
 t.test('markers of follow-ups go when their senders have forgotten', async (t) => {

@@ -312,16 +312,19 @@ export function projectorContract(t: Test, name: string, newPlace: (t: Test) => 
     isAway = true;
     const position = place.positionOf(sources[0]);
     await place.append(...numbered(sources, [10]));
-    const waiting = place.visible().then(
-      () => 'seen at its next owner',
-      (error: Error) => error.message,
+    const query: HistoryQuery = { tables: ['measurements'], tenant: TENANT };
+    const waiting = [undefined, query].map((asked) =>
+      place.visible(20_000, asked).then(
+        () => `seen: ${numbersOf(history).includes(10)}`,
+        (error: Error) => error.message,
+      ),
     );
     await until(() => place.projectorOf(sources[0]).lastError !== undefined);
     t.equal(place.positionOf(sources[0]), position);
     await place.stop();
     isAway = false;
     await restart(place);
-    t.match(await waiting, /^(the server stops|not visible in time|seen at its next owner)$/);
+    for (const seen of waiting) t.match(await seen, /^(the server stops|not visible in time|seen: true)$/);
     await place.visible();
     t.same(numbersOf(history), range(0, 11));
   });

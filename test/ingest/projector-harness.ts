@@ -1,6 +1,7 @@
 /** A projector over real journal and documents, with a history store and a quarantine that outlive its process. */
 import type { Test } from 'tap';
 import type { JournalCommand } from '../../src/ingest/journal/command-record.ts';
+import { STREAM, oneStream } from '../../src/ingest/projector/one-stream.ts';
 import { Projector } from '../../src/ingest/projector/projector.ts';
 import type { Quarantine } from '../../src/ports/stores/quarantine.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
@@ -47,8 +48,7 @@ export async function start(
   const { actors, documents } = platform;
   const alive = <Value>(run: () => Promise<Value>): Promise<Value> => whileAlive(() => documents.isCrashed, run);
   const projector: Projector = new Projector({
-    journal: platform.journal,
-    progress: platform.memory,
+    ...oneStream(platform.journal, platform.memory),
     rowsMax: options.rowsMax ?? 1_000,
     intervalMs: options.intervalMs ?? HOUR_MS,
     log: options.log ?? silentLog,
@@ -89,10 +89,10 @@ export async function start(
       inserted.push(`${table} ${rows}`);
     },
   });
-  platform.onGroup = (...group) => {
-    projector.offer(...group);
+  platform.onGroup = (firstSeq, lastSeq, records, rows) => {
+    projector.offer(STREAM, { firstSeq, lastSeq, afterSeq: firstSeq - 1, records, rows });
   };
-  await projector.start();
+  await projector.attach(STREAM, platform.memory, platform.journal.lastSeq);
   // Not awaited: what a process that is gone began never ends.
   t.teardown(() => {
     void projector.stop();
@@ -100,8 +100,8 @@ export async function start(
   return { platform, projector, positions, inserted, deletions };
 }
 
-export const visible = ({ platform, projector }: Running): Promise<void> =>
-  projector.visible(platform.group.lastAppendedSeq, 20_000);
+export const visible = ({ platform, projector }: Running, timeoutMs = 20_000, query?: HistoryQuery): Promise<void> =>
+  projector.visible(STREAM, platform.group.lastAppendedSeq, timeoutMs, query);
 
 /** Measurements numbered from `first`, each with one value that is its number. */
 export async function measure(platform: Platform, first: number, count: number): Promise<void> {
@@ -172,9 +172,8 @@ export class OneProcess implements ProjectorPlace {
   request(sent: Sent): Promise<unknown> {
     return this.#here.platform.request(sent);
   }
-  visible(timeoutMs = 20_000, query?: HistoryQuery): Promise<void> {
-    const { platform, projector } = this.#here;
-    return projector.visible(platform.group.lastAppendedSeq, timeoutMs, query);
+  visible(timeoutMs?: number, query?: HistoryQuery): Promise<void> {
+    return visible(this.#here, timeoutMs, query);
   }
   async settled(): Promise<void> {
     await this.#here.platform.settled();
@@ -184,10 +183,10 @@ export class OneProcess implements ProjectorPlace {
     return this.#here.projector;
   }
   positionOf(): number {
-    return this.#here.projector.position;
+    return this.#here.projector.position(STREAM) as number;
   }
   async isSettled(): Promise<boolean> {
-    return this.#here.projector.position === this.#here.platform.group.lastAppendedSeq;
+    return this.positionOf() === this.#here.platform.group.lastAppendedSeq;
   }
   async trimmed(): Promise<{ firstSeq: number; records: Buffer }[]> {
     const { journal } = this.#here.platform;

@@ -2,7 +2,10 @@
 import t from 'tap';
 import type { HistoryQuery } from '../../src/ports/history-reader.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
+import { columnsOf } from '../../src/ingest/measurements/range.ts';
+import { readBlock } from '../../src/ingest/projector/block-records.ts';
 import { Platform, openEnvironment, until } from '../actors/platform.ts';
+import type { Sent } from '../actors/platform.ts';
 import { FakeHistory } from './fake-history.ts';
 import { MONTHS_MAX } from '../../src/ingest/measurements/columns.ts';
 import { OneProcess, event, measure, start, visible } from './projector-harness.ts';
@@ -52,7 +55,7 @@ t.test(
       };
       if (lost === '1-4 1') await measure(running.platform, 0, 4);
       if (lost === undefined) break;
-      void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
+      void visible(running, 1_000).catch(() => undefined);
       await until(() => documents.isCrashed, lost);
       t.same(numbers(history), [0, 2], lost);
       running = await start(t, await running.platform.crash(), history);
@@ -61,6 +64,67 @@ t.test(
     t.same(numbers(history), [0, 1, 2, 3]);
     t.same([...history.tokens.keys()], ['1-4 0', '1-4 1', '1-4/again-1 1', '1-4/again-2 1', '1-4/again-3 1']);
     await running.projector.stop();
+  },
+);
+
+t.test(
+  'a block that an earlier version has begun, with a DELETE at its end and late ones in it, is finished',
+  async (t) => {
+    const begun = {
+      'as a whole': [undefined, false],
+      'as a whole, and inserted': [undefined, true],
+      'in parts': [(lastSeq: number) => ({ after: 0, ends: [4, lastSeq] }), false],
+      'in parts, of which the first is done': [(lastSeq: number) => ({ after: 4, ends: [lastSeq] }), true],
+    } as const;
+    for (const [how, [partsOf, isInserted]] of Object.entries(begun)) {
+      const history = new FakeHistory();
+      const before = await new Platform(openEnvironment(t)).recover();
+      const { group, journal, memory } = before;
+      await before.create('5');
+      await before.request(event(701));
+      await measure(before, 1, 4);
+      await before.measure(6, [60]);
+      const remove = (kind: Sent['kind'], body: object): Promise<unknown> =>
+        before.request({ kind, key: 't', body } as Sent);
+      await remove(COMMAND.SOURCE_DELETE, { source: '6' });
+      await remove(COMMAND.DATA_DELETE, { table: 'measurements', filter: { id: '99' } });
+      await remove(COMMAND.DATA_DELETE, { table: 'events', filter: { source: '5' } });
+      const lastSeq = group.lastAppendedSeq;
+      await before.request(event(702));
+      await measure(before, 5, 3);
+      await before.settled();
+      const parts = partsOf?.(lastSeq);
+      await memory.saveIntent({ firstSeq: 1, lastSeq, ...(parts && { parts }) });
+      if (isInserted) {
+        const range = { shard: 0, firstSeq: 1, lastSeq: parts?.after ?? lastSeq };
+        const { found } = await readBlock([range], (_shard, seq) => journal.read(seq));
+        await history.insertMeasurements(columnsOf(found), `1-${lastSeq}${parts === undefined ? '' : '/1-4'}`);
+      }
+      const seen: string[] = [];
+      const running = await start(t, await before.crash(), history, {
+        rowsMax: 2,
+        beforeDeletion: async ({ body }) => {
+          const { table, filter } = body as { table: string; filter: object };
+          seen.push(`${table} ${JSON.stringify(filter)}`);
+        },
+      });
+      await visible(running);
+      t.same(numbers(history), range(1, 7), how);
+      t.same([history.ids('managed_objects'), history.ids('events')], [[5], [702]], how);
+      t.same(
+        seen,
+        [
+          ...['measurements', 'events', 'alarms', 'operations'].map((table) => `${table} {"source":"6"}`),
+          'measurements {"id":"99"}',
+          'events {"source":"5"}',
+        ],
+        how,
+      );
+      t.same(running.platform.ids('event'), ['702'], how);
+      const { position, intent } = await running.platform.memory.load();
+      t.same([position, intent], [running.platform.group.lastAppendedSeq, undefined], how);
+      await running.projector.stop();
+    }
   },
 );
 
@@ -84,7 +148,7 @@ t.test('while a DELETE runs only those wait who have rows behind it', async (t) 
   await null;
   await Promise.all([remove, measure(platform, 1, 1)]);
   const seen = async (query: HistoryQuery): Promise<boolean> =>
-    projector.visible(platform.group.lastAppendedSeq, 300, query).then(
+    visible(running, 300, query).then(
       () => true,
       () => false,
     );
@@ -95,6 +159,27 @@ t.test('while a DELETE runs only those wait who have rows behind it', async (t) 
   await visible(running);
   t.same([history.ids('events'), numbers(history)], [[], [1]]);
   await projector.stop();
+});
+
+t.test('stopped while a DELETE fails: who waits for it is not told that it is done', async (t) => {
+  for (const [kind, body] of [
+    [COMMAND.DATA_DELETE, { table: 'events', filter: { source: '5' } }],
+    [COMMAND.SOURCE_DELETE, { source: '5' }],
+  ] as const) {
+    const running = await start(t, new Platform(openEnvironment(t)), new FakeHistory(), {
+      beforeDeletion: async () => {
+        throw new Error('away');
+      },
+    });
+    await running.platform.request({ kind, key: 't', body });
+    const waiting = visible(running, 20_000, { tables: ['events'], tenant: 1 }).then(
+      () => 'seen',
+      (error: Error) => error.message,
+    );
+    await until(() => running.projector.lastError === 'away');
+    await running.projector.stop();
+    t.equal(await waiting, 'the server stops');
+  }
 });
 
 t.test('deletions of single measurements end no block, and are carried out together behind its rows', async (t) => {
@@ -144,7 +229,7 @@ t.test('what objects leave that are gone is deleted together, behind the rows of
     platform.request({ kind: COMMAND.SOURCE_DELETE, key: 't', body: { source } });
   await Promise.all([gone('5'), gone('77'), gone('78'), platform.request(event(702))]);
   const isSeen = async (query: HistoryQuery): Promise<boolean> =>
-    projector.visible(platform.group.lastAppendedSeq, 300, query).then(
+    visible(running, 300, query).then(
       () => true,
       () => false,
     );

@@ -81,9 +81,9 @@ const STORED: ByTest = {
   ],
   'ingest/projector': [
     ['rows of actors are in the commit that decides them', 'ActorSystem.#commitFinished', never('outboxEntries')],
-    ['the position moves behind the insert', 'Projector.#insertBlock', swapped('#insertAll', 'savePosition')],
+    ['the position moves behind the insert', 'Projector.#insertBlock', swapped('block', '#move')],
     ['an insert that failed is tried again', 'HistoryInsert.attempt', always('isCertain')],
-    ['what did not fit into memory is read from the journal', 'Projector.offer', never('#consumedSeq', 2)],
+    ['what did not fit into memory is read from the journal', 'Projector.offer', never('isHeld')],
     ['a query waits for what was acknowledged before it', 'Projector.visible', always('#isPending')],
     ['what is set aside is on disk before anything moves on', 'HistoryInsert.#setAside', unawaited('untilDone')],
     ['what the store refuses is set aside alone', 'HistoryInsert.rows', always('length', 1)],
@@ -128,16 +128,16 @@ const ONCE: ByTest = {
   'ingest/projector': [
     ['what a block is, is written down before its insert', 'ProjectorMemory.saveIntent', valued('undefined', 'intent')],
     ['the token of an insert is of its block', 'intentBlock', valued("'x'", 'token')],
-    ['a block that was begun is built again after a crash', 'Projector.#run', never('#repeat')],
-    ['a part of a begun block is not inserted when the server stops', 'Projector.#repeat', never('lastSeq', 2)],
+    ['a block that was begun is built again after a crash', 'Projector.attach', never('isRepeating')],
+    ['what is behind a begun block waits for it', 'Track.isHeld', dropped('isRepeating')],
     ['rows that the store lost with their token come again', 'HistoryInsert.#restore', returns('undefined')],
     [
       'rows of actors leave the outbox when they are in the history',
       'ProjectorMemory.savePosition',
       gives('map', '[]'),
     ],
-    ['a DELETE ends its block', 'Projector:Block.isFull', dropped('deletion')],
-    ['what is not to be stored leaves no row', 'BlockRows.addRecord', dropped('isStored')],
+    ['a DELETE ends its block', 'Block.consume', never('isDeletion')],
+    ['what is not to be stored leaves no row', 'Block.#addRecord', dropped('isStored')],
   ],
   'history-insert': [
     ['an insert that was tried twice is looked for', 'HistoryInsert.measurements', always('withoutStored')],

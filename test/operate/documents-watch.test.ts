@@ -31,7 +31,7 @@ class Store {
       journal: { lastSeq: 9, sizeBytes: 1 },
       intake: { lastAppendedSeq: 9, refusal: undefined },
       actors: { committedSeq: 7, pendingCount: 0 },
-      projector: { position: 9 },
+      projector: { position: () => 9 },
       disk: { refusal: undefined, freeBytes: 1 },
       engine: { state: 'ready', restartsCount: 0 },
       backups: { isEngineStopped: false },

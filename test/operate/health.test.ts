@@ -7,7 +7,7 @@ const WELL = {
   journal: { lastSeq: 90, sizeBytes: 1_234 },
   intake: { lastAppendedSeq: 95, refusal: undefined },
   actors: { committedSeq: 70, pendingCount: 2 },
-  projector: { position: 40, lastError: undefined },
+  projector: { position: () => 40, lastError: undefined },
   disk: { refusal: undefined, freeBytes: 5_000 },
   engine: { state: 'ready', restartsCount: 3 },
   backups: { isEngineStopped: false },
@@ -61,7 +61,7 @@ t.test('a part that is not ready: the whole is not, and the part says why', asyn
     { ready: true, parts: { clickhouse: { ready: true, state: 'backup' } } },
     'a backup is not an outage',
   );
-  t.match(reportOf({ projector: { position: 40, lastError: 'refused' } }), {
+  t.match(reportOf({ projector: { position: () => 40, lastError: 'refused' } }), {
     ready: true,
     parts: { clickhouse: { lastError: 'refused' } },
   });

@@ -125,7 +125,7 @@ t.test('of the listeners and of a single node: each value under its name', async
       intake: { openBytes: 12, lastAppendedSeq: 113, groupsCount: 14, recordsCount: 15 },
       actors: { mailboxCount: 16, pendingCount: 17, commandsCount: 18 },
       commands: { underWayCount: 19 },
-      projector: { pendingRows: 20, position: 60, insertErrorsCount: 21, setAsideCount: 22 },
+      projector: { pendingRows: 20, position: () => 60, insertErrorsCount: 21, setAsideCount: 22 },
       quarantine: { count: 23, sizeBytes: 24 },
       engine: { restartsCount: 25 },
       backups: { isEngineStopped: true },

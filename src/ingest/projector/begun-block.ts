@@ -3,7 +3,7 @@
  * once, whatever process ends: as a whole with the block's token, or in parts once the history store has refused it.
  */
 import type { BlockRange } from '../../ports/cluster/documents.ts';
-import type { InsertIntent, ProjectorProgress } from './progress.ts';
+import type { Track } from './track.ts';
 
 export interface BegunBlock {
   /** Of the whole block; parts have `<token>/<after + 1>-<through>`. */
@@ -29,22 +29,23 @@ export interface BegunBlock {
  */
 export type MayRestore = (shard: number) => Promise<boolean>;
 
-/** The block of one process, which is its intent in the progress. */
-export function intentBlock(
-  { firstSeq, lastSeq, parts }: InsertIntent,
-  progress: Pick<ProjectorProgress, 'saveIntent'>,
-  isFresh: boolean,
-): BegunBlock {
-  let ends = parts?.ends ?? [];
-  return {
-    token: `${firstSeq}-${lastSeq}`,
-    ranges: [{ shard: 0, firstSeq, lastSeq }],
-    isFresh,
-    after: parts?.after ?? firstSeq - 1,
-    endOf: (after) => ends.find((end) => end > after),
-    split: (after, through) => {
-      ends = [through, ...ends.filter((end) => end > after && end !== through)];
-      return progress.saveIntent({ firstSeq, lastSeq, parts: { after, ends } });
-    },
-  };
+/** Runs until it succeeds. Rejects with GivenUp when the projector stops. */
+export type UntilDone = <Value>(action: () => Value | Promise<Value>) => Promise<Value>;
+
+/** Where blocks are written down. `Intent`: what stands of one in the progress. */
+export interface BlockLog<Intent> {
+  /**
+   * Writes a block down in the progress of its tracks.
+   * @param mayInsert whether all tracks are still here. @returns undefined when they are not: the block is not inserted.
+   */
+  begin(
+    ranges: readonly BlockRange[],
+    tracks: ReadonlyMap<number, Track<Intent> | undefined>,
+    mayInsert: () => boolean,
+    untilDone: UntilDone,
+  ): Promise<BegunBlock | undefined>;
+  /** A block that stands in the progress of a track; undefined when it was not inserted and never will be. */
+  reopen(intent: Intent, track: Track<Intent>): Promise<BegunBlock | undefined>;
+  /** Absent where the progress is all that is written. @param areAll every track has moved behind the block, else one. */
+  passed?(block: BegunBlock, areAll: boolean): Promise<void>;
 }

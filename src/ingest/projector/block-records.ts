@@ -3,17 +3,22 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import type { BlockRange } from '../../ports/cluster/documents.ts';
 import type { JournalBatch } from '../../ports/stores/journal.ts';
+import { readableCommand } from '../journal/command-record.ts';
+import type { JournalCommand } from '../journal/command-record.ts';
 import { kindAt, modeAt, nextAt } from '../journal/record-layout.ts';
 import { damagedAt } from '../measurements/damaged.ts';
 import type { DamagedMeasurement } from '../measurements/damaged.ts';
 import type { FoundMeasurement } from '../measurements/range.ts';
 import { isWholeMeasurement } from '../measurements/record.ts';
+import { isDeletion } from './block.ts';
 
 export interface BlockRecords {
   /** Measurements that are stored, by sequence. */
   readonly found: FoundMeasurement[];
   /** Those that cannot be read. */
   readonly damaged: DamagedMeasurement[];
+  /** DELETEs, and what deleted objects leave. */
+  readonly deletions: JournalCommand[];
 }
 
 /** The group of the shard's journal that holds `seq`, or the next one; undefined at the end. The caller keeps it. */
@@ -21,7 +26,7 @@ type ReadGroup = (shard: number, seq: number) => JournalBatch | undefined | Prom
 
 /** Sequences are over all shards. @throws when the journal has not all of it. */
 export async function readBlock(ranges: readonly BlockRange[], read: ReadGroup): Promise<BlockRecords> {
-  const records: BlockRecords = { found: [], damaged: [] };
+  const records: BlockRecords = { found: [], damaged: [], deletions: [] };
   for (const { shard, firstSeq, lastSeq } of ranges) {
     for (let seq = firstSeq; seq <= lastSeq; ) {
       const group = await read(shard, seq);
@@ -39,8 +44,11 @@ function take({ firstSeq, records }: JournalBatch, from: number, through: number
   const view = new DataView(records.buffer, records.byteOffset, records.length);
   let seq = firstSeq;
   for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1) {
-    if (seq < from || seq > through || kindAt(records, at) !== COMMAND.MEASUREMENT || !isStored(modeAt(records, at)))
-      continue;
+    if (seq < from || seq > through) continue;
+    const kind = kindAt(records, at);
+    const command = isDeletion(kind) ? readableCommand(records, at, seq) : undefined;
+    if (command !== undefined) into.deletions.push(command);
+    if (kind !== COMMAND.MEASUREMENT || !isStored(modeAt(records, at))) continue;
     if (isWholeMeasurement(view, at)) into.found.push({ records, at, seq });
     else into.damaged.push(damagedAt(records, at, seq));
   }

@@ -364,8 +364,8 @@ export class HistoryInsert {
           this.lastError = undefined;
           return error;
         }
-        this.failed(error as Error, waitMs);
         if (scope.isOver()) throw new GivenUp();
+        this.failed(error as Error, waitMs);
         await new Promise((resolve) => {
           setTimeout(resolve, waitMs);
         });

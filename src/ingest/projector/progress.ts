@@ -20,7 +20,7 @@ export interface InsertParts {
   readonly ends: readonly number[];
 }
 
-/** `Intent`: what names the begun block; of several shards, see cluster/projector/projector.ts. */
+/** `Intent`: what names the begun block; of several shards, see cluster/projector/stored-blocks.ts. */
 export interface ProjectorProgress<Intent = InsertIntent> {
   load(): { position: number; intent: Intent | undefined } | Promise<{ position: number; intent: Intent | undefined }>;
   saveIntent(intent: Intent): Promise<void>;

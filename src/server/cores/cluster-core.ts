@@ -447,7 +447,7 @@ export class ClusterCore implements ServerCore {
       ...(problem === undefined ? {} : { [isWorse ? 'problem' : 'away']: `ClickHouse: ${problem}` }),
       ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }),
       pendingRows: projector.pendingRows,
-      lagGroups: projector.lagGroups,
+      lagGroups: this.node.lagGroups,
     };
   }
 
@@ -517,7 +517,7 @@ export class ClusterCore implements ServerCore {
             'gauge',
             'millrace_projector_lag_groups',
             'Groups of the journal between what is decided and what is in the history, of the shard that is most behind',
-            () => projector.lagGroups,
+            () => this.node.lagGroups,
           ],
           ['gauge', 'millrace_cluster_shards', 'Shards that this node owns', () => leases.owned.size],
           [

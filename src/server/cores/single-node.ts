@@ -17,6 +17,7 @@ import { CommandBus } from '../../ingest/journal/command-bus.ts';
 import { reserveBytesOf } from '../../ingest/journal/freeing-commands.ts';
 import { GroupCommit } from '../../ingest/journal/group-commit.ts';
 import { entryOfCommand } from '../../ingest/journal/set-aside.ts';
+import { STREAM, oneStream } from '../../ingest/projector/one-stream.ts';
 import { Projector } from '../../ingest/projector/projector.ts';
 import { Sources } from '../../ingest/measurements/sources.ts';
 import { DistantMonths } from '../../ingest/measurements/distant-months.ts';
@@ -106,6 +107,7 @@ export class SingleNode implements ServerCore {
   readonly intake: GroupCommit;
   readonly commands: CommandBus;
   readonly projector: Projector;
+  readonly #progress: ProjectorMemory;
   readonly deletion: DataDeletion;
   readonly quarantine: QuarantineFile;
   readonly historyReader: ClickHouseHistoryReader;
@@ -224,7 +226,7 @@ export class SingleNode implements ServerCore {
         if (isReplay) return;
         this.recent.take(records);
         this.known.take(records, rows);
-        this.projector.offer(firstSeq, lastSeq, records, rows);
+        this.projector.offer(STREAM, { firstSeq, lastSeq, afterSeq: firstSeq - 1, records, rows });
       },
     });
     this.intake = new GroupCommit({
@@ -242,10 +244,10 @@ export class SingleNode implements ServerCore {
       bus: this.bus,
       isDiskFull: () => this.disk.freeBytes < reserveBytesOf(config.diskFreeMinBytes),
     });
+    this.#progress = new ProjectorMemory(this.documents, this.actors);
     this.projector = new Projector({
-      journal: this.journal,
+      ...oneStream(this.journal, this.#progress),
       history: this.#writer,
-      progress: new ProjectorMemory(this.documents, this.actors),
       log,
       quarantine: {
         has: (key) => this.quarantine.has(key),
@@ -271,7 +273,7 @@ export class SingleNode implements ServerCore {
       clickHouse,
       this.#writer,
       async (timeoutMs, query) => {
-        await this.projector.visible(this.handledSeq, timeoutMs, query);
+        await this.projector.visible(STREAM, this.handledSeq, timeoutMs, query);
         await this.deletion.settled(query);
       },
       log,
@@ -328,7 +330,7 @@ export class SingleNode implements ServerCore {
     });
     // What was made by this start has its name on disk before anything is acknowledged.
     for (const path of [join(this.data, DOCUMENTS_DIRECTORY), this.data]) await syncDirectory(path);
-    await this.projector.start();
+    await this.projector.attach(STREAM, this.#progress, this.journal.lastSeq);
     await this.actors.resumeFollowUps();
   }
 
@@ -413,7 +415,7 @@ export class SingleNode implements ServerCore {
   }
 
   visible(timeoutMs: number): Promise<void> {
-    return this.projector.visible(this.handledSeq, timeoutMs);
+    return this.projector.visible(STREAM, this.handledSeq, timeoutMs);
   }
 
   health(): HealthReport {
@@ -475,7 +477,7 @@ export class SingleNode implements ServerCore {
     const looked = this.#deletionsLook.stop();
     await this.actors.settled();
     await this.projector
-      .visible(this.handledSeq, this.config.shutdownTimeoutMs * FLUSH_SHARE)
+      .visible(STREAM, this.handledSeq, this.config.shutdownTimeoutMs * FLUSH_SHARE)
       .catch(async (error: Error) => {
         this.log.warn(
           { error: error.message },

@@ -3,7 +3,6 @@ import type { Test } from 'tap';
 import type { HistoryQuery } from '../../../src/ports/history-reader.ts';
 import type { Collection } from '../../../src/model/commands/collections.ts';
 import type { QuarantineEntry } from '../../../src/ports/stores/quarantine.ts';
-import type { ClusterProjector } from '../../../src/cluster/projector/projector.ts';
 import { OUTBOX_PREFIX } from '../../../src/actors/runtime/outbox.ts';
 import { GROUP_RECORDS_MAX } from '../../../src/ports/cluster/journal.ts';
 import { shardOf } from '../../../src/ingest/journal/command-record.ts';
@@ -82,7 +81,7 @@ export class TwoNodes implements ProjectorPlace {
     return this.cluster.settled();
   }
 
-  projectorOf(source: number): ClusterProjector {
+  projectorOf(source: number) {
     return this.cluster.ownerOf(source).node.projector;
   }
   positionOf(source: number): number {
@@ -95,7 +94,7 @@ export class TwoNodes implements ProjectorPlace {
     if (!shared.stored.every(({ shard, seq, count }) => isPassed(shard, seq * GROUP_RECORDS_MAX + count - 1)))
       return false;
     // A block that no shard names is removed when that has been so for a while.
-    for (const { node } of nodes) if (store.blocks.size > 0) await node.projector.trimBounds(performance.now(), 0);
+    for (const { node } of nodes) if (store.blocks.size > 0) await node.trimBounds(performance.now(), 0);
     return store.blocks.size === 0;
   }
   async trimmed(): Promise<{ firstSeq: number; records: Buffer }[]> {

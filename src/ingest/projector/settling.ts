@@ -1,11 +1,11 @@
 /**
- * Blocks that former owners have begun: a node that takes over many shards of one block inserts it once, for all of
- * them. Each insert reads all ranges of the block from the journal and looks in the history for what is there, so
- * twenty of them would hold up everybody.
+ * Blocks that were begun before, by former owners or an earlier process: a node that takes over many shards of one block
+ * inserts it once, for all of them. Each insert reads all ranges of the block from the journal and looks in the history
+ * for what is there, so twenty of them would hold up all shards.
  */
-import type { InsertScope } from '../../ingest/projector/history-insert.ts';
+import type { BegunBlock } from './begun-block.ts';
+import type { InsertScope } from './history-insert.ts';
 import type { Track } from './track.ts';
-import type { StoredBlock } from '../../ports/cluster/documents.ts';
 
 /** Tokens that are remembered, each for the shards of the block that come later. */
 const SETTLED_MAX = 100;
@@ -16,7 +16,7 @@ interface UnderWay {
 }
 
 export class BlockSettling {
-  readonly #insert: (block: StoredBlock, scope: InsertScope) => Promise<number>;
+  readonly #insert: (block: BegunBlock, scope: InsertScope) => Promise<number>;
   readonly #onInserted: (rows: number) => void;
   readonly #scope: InsertScope;
   readonly #underWay = new Map<string, UnderWay>();
@@ -28,7 +28,7 @@ export class BlockSettling {
    */
   constructor(
     scope: InsertScope,
-    insert: (block: StoredBlock, scope: InsertScope) => Promise<number>,
+    insert: (block: BegunBlock, scope: InsertScope) => Promise<number>,
     onInserted: (rows: number) => void,
   ) {
     this.#scope = scope;
@@ -37,9 +37,9 @@ export class BlockSettling {
   }
 
   /**
-   * Resolves when the measurements of the decided block are in the history, of all its shards. Rejects with GivenUp.
+   * Resolves when the measurements of the block are in the history, of all its shards. Rejects with GivenUp.
    */
-  async inserted(block: StoredBlock, track: Track): Promise<void> {
+  async inserted(block: BegunBlock, track: Track): Promise<void> {
     const { token } = block;
     // A shard that names the block did so already when the others were settled: nothing of it is missing.
     if (this.#settled.has(token)) return;
