@@ -425,6 +425,56 @@ export function projectorContract(t: Test, name: string, newPlace: (t: Test) => 
     });
   }
 
+  t.test(`${name}: killed between any two steps of a DELETE: it takes what is before it, nothing else`, async (t) => {
+    const source = BESIDE_TENANT;
+    const [before, behind] = idsOf(source, 2);
+    const places = crashPlaces(6);
+    for (let killAt = places.first; ; killAt += places.by) {
+      const place = await start(t);
+      const { history } = place;
+      await place.request(created(source));
+      await place.visible();
+      let step = 0;
+      place.onStep = () => {
+        step += 1;
+        if (step === killAt) place.kill();
+      };
+      history.before = history.after = () => {
+        place.onStep();
+        if (step === killAt) throw new Error('killed');
+      };
+      await place.append(
+        recordOf(event(source, before)),
+        measured(source, [1]),
+        recordOf(removed('measurements', source)),
+        measured(source, [2]),
+        recordOf(removed('events', source)),
+        recordOf(event(source, behind)),
+        measured(source, [3]),
+      );
+      let isDone = false;
+      void place.visible(5_000).then(
+        () => {
+          isDone = true;
+        },
+        () => undefined,
+      );
+      await until(async () => place.isKilled || (isDone && (await place.isSettled())), `step ${killAt}`);
+      const isOver = step < killAt;
+      place.onStep = () => undefined;
+      history.before = history.after = () => undefined;
+      if (!isOver) await restart(place, { rowsMax: 1 });
+      await place.visible();
+      t.same([history.ids('events'), numbersOf(history)], [[behind], [2, 3]], `step ${killAt}`);
+      t.same(place.documentIds('event'), [String(behind)], `step ${killAt}`);
+      await until(() => place.isSettled(), 'nothing is left of it');
+      place.kill();
+      if (!isOver) continue;
+      t.ok(step >= 8, `${step} steps`);
+      break;
+    }
+  });
+
   t.test(`${name}: stopped while a begun block is repeated: left to the next start`, async (t) => {
     const place = await start(t);
     const { history } = place;
