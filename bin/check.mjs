@@ -41,8 +41,8 @@ const wanted = files.filter((file) => !isUnchanged(file));
 await Promise.all([
   checkFormat().then((isGood) => run.step('format', isGood)),
   checkTypes().then((isGood) => run.step('type check', isGood)),
-  // One more than there are cores: files of clusters wait a third of their time.
-  run.together(wanted, availableParallelism() + 1, (file) => {
+  // Two more than there are cores: files of clusters wait a third of their time.
+  run.together(wanted, availableParallelism() + 2, (file) => {
     passed[file] = digests.get(file);
   }),
 ]);

@@ -33,6 +33,17 @@ async function leftOpen(before) {
   }
 }
 
+/** Lines of one turn of the event loop go out together: tap writes each by itself, which is a system call. */
+const { stdout } = process;
+const write = stdout.write.bind(stdout);
+stdout.write = (...args) => {
+  if (stdout.writableCorked === 0) {
+    stdout.cork();
+    setImmediate(() => stdout.uncork());
+  }
+  return write(...args);
+};
+
 tap.setTimeout(0);
 let work = Promise.resolve();
 const input = createInterface({ input: process.stdin });

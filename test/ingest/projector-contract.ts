@@ -115,6 +115,16 @@ function idsOf(source: number, count: number, from = 10_000): number[] {
   return ids;
 }
 
+/** Until everything is in the history and nothing is left of a block, or it was killed. */
+async function doneOrKilled(place: ProjectorPlace, killAt: number): Promise<void> {
+  let isDone = false;
+  const seen = (): void => {
+    isDone = true;
+  };
+  void place.visible(5_000).then(seen, () => undefined);
+  await until(async () => place.isKilled || (isDone && (await place.isSettled())), `step ${killAt}`);
+}
+
 interface Measured {
   readonly id?: number;
   readonly mode?: ProcessingMode;
@@ -388,14 +398,7 @@ export function projectorContract(t: Test, name: string, newPlace: (t: Test) => 
           ...numbered(sources, range(4, 4)),
         );
         await place.settled();
-        let isDone = false;
-        void place.visible(2_000).then(
-          () => {
-            isDone = true;
-          },
-          () => undefined,
-        );
-        await until(async () => place.isKilled || (isDone && (await place.isSettled())), `step ${killAt}`);
+        await doneOrKilled(place, killAt);
         const isOver = step < killAt;
         place.onStep = () => undefined;
         history.before = history.after = () => undefined;
@@ -433,7 +436,6 @@ export function projectorContract(t: Test, name: string, newPlace: (t: Test) => 
       const place = await start(t);
       const { history } = place;
       await place.request(created(source));
-      await place.visible();
       let step = 0;
       place.onStep = () => {
         step += 1;
@@ -452,21 +454,14 @@ export function projectorContract(t: Test, name: string, newPlace: (t: Test) => 
         recordOf(event(source, behind)),
         measured(source, [3]),
       );
-      let isDone = false;
-      void place.visible(5_000).then(
-        () => {
-          isDone = true;
-        },
-        () => undefined,
-      );
-      await until(async () => place.isKilled || (isDone && (await place.isSettled())), `step ${killAt}`);
+      await doneOrKilled(place, killAt);
       const isOver = step < killAt;
       place.onStep = () => undefined;
       history.before = history.after = () => undefined;
       if (!isOver) await restart(place, { rowsMax: 1 });
       await place.visible();
-      t.same([history.ids('events'), numbersOf(history)], [[behind], [2, 3]], `step ${killAt}`);
-      t.same(place.documentIds('event'), [String(behind)], `step ${killAt}`);
+      const left = [history.ids('events'), place.documentIds('event'), numbersOf(history)];
+      t.same(left, [[behind], [String(behind)], [2, 3]], `step ${killAt}`);
       await until(() => place.isSettled(), 'nothing is left of it');
       place.kill();
       if (!isOver) continue;

@@ -103,10 +103,9 @@ export class MeasurementColumns implements MeasurementBlock {
   /**
    * @param rowsMax rows at which the block is full; a measurement is never split, so MEASUREMENT_VALUES_MAX more may
    * come.
-   * @param monthsMax distinct months of times at which it is full.
    */
-  constructor(rowsMax: number, monthsMax = MONTHS_MAX) {
-    this.#months = new Months(monthsMax);
+  constructor(rowsMax: number) {
+    this.#months = new Months(MONTHS_MAX);
     this.rowsMax = rowsMax;
     this.tails.intern(NO_TEXT, 0, 0);
   }
