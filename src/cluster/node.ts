@@ -392,7 +392,9 @@ export class ClusterNode {
       Number.isSafeInteger(source) && source > 0
         ? [shardOf(command.tenant, source)]
         : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
-    if (!isVisible) await this.visibility.visibleBefore(command.seq, shards, DELETION_VISIBLE_MS);
+    // Its own shard stands in front of it, and has brought in what is before.
+    const others = shards.filter((shard) => shard !== command.shard);
+    if (!isVisible && others.length > 0) await this.visibility.visibleBefore(command.seq, others, DELETION_VISIBLE_MS);
     await this.deletion.run(command);
     if (table !== 'measurements') this.visibility.deletionDone();
   }

@@ -88,6 +88,24 @@ t.test('goes on at the next owner of the tenant', async (t) => {
   await Promise.all(cluster.nodes.map((node) => node.jobs?.stop()));
 });
 
+t.test(
+  'DELETEs of single measurements, one behind the other in the shard of their device, do not wait for themselves',
+  async (t) => {
+    const cluster = await TestCluster.of(t, 1);
+    const [node] = cluster.nodes;
+    const source = Array.from({ length: 1_000 }, (_, index) => index + 1).find(
+      (id) => shardOf(TENANT, id) === shardOf(TENANT, 't'),
+    ) as number;
+    await Promise.all(
+      ['31', '32', '33'].map((id) =>
+        node.request({ ...remove(NOW), body: { table: 'measurements', filter: { id, source: String(source) } } }),
+      ),
+    );
+    await node.node.visible(5_000);
+    t.pass('they are carried out');
+  },
+);
+
 t.test('a list behind the answer of a DELETE shows nothing of what it takes, whichever node is asked', async (t) => {
   const cluster = await TestCluster.of(t, 3);
   const [a, ...others] = cluster.nodes;

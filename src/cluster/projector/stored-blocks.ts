@@ -25,7 +25,7 @@ type ShardTrack = Track<BlockIntent>;
 export class StoredBlocks implements BlockLog<BlockIntent> {
   readonly #blocks: BlockStore;
   readonly #blockOf: (shard: number) => Promise<string | undefined>;
-  /** The token of the block that this node is about to decide. */
+  /** The token of the block that this node has begun last, and may be inserting. */
   #token: string | undefined;
   /** Blocks that no node seems to work on: token -> when they were seen first. */
   readonly #unsettled = new Map<string, number>();
@@ -46,20 +46,16 @@ export class StoredBlocks implements BlockLog<BlockIntent> {
     const token = `${first}-${firstSeq}-${randomBytes(9).toString('base64url')}`;
     const begunAt = performance.now();
     this.#token = token;
-    try {
-      await untilDone(() => this.#blocks.begin(token, ranges));
-      const named = await Promise.all([...tracks.values()].map((track) => isNamedBy(track, token)));
-      const decision = named.every(Boolean) && mayInsert() ? 'insert' : 'abandon';
-      const decided = await untilDone(() => this.#blocks.decide(token, decision));
-      if (decided === undefined) return undefined;
-      const isUncertain = ranges.some((range) => range.firstSeq <= (tracks.get(range.shard)?.uncertainThrough ?? 0));
-      const block = this.#begun(decided, !isUncertain && performance.now() - begunAt < FRESH_MS);
-      // No node inserts the whole block: before each part the history is asked what it has of it.
-      if (isUncertain) await untilDone(() => block.split(block.after, lastSeqOf(ranges)));
-      return block;
-    } finally {
-      this.#token = undefined;
-    }
+    await untilDone(() => this.#blocks.begin(token, ranges));
+    const named = await Promise.all([...tracks.values()].map((track) => isNamedBy(track, token)));
+    const decision = named.every(Boolean) && mayInsert() ? 'insert' : 'abandon';
+    const decided = await untilDone(() => this.#blocks.decide(token, decision));
+    if (decided === undefined) return undefined;
+    const isUncertain = ranges.some((range) => range.firstSeq <= (tracks.get(range.shard)?.uncertainThrough ?? 0));
+    const block = this.#begun(decided, !isUncertain && performance.now() - begunAt < FRESH_MS);
+    // No node inserts the whole block: before each part the history is asked what it has of it.
+    if (isUncertain) await untilDone(() => block.split(block.after, lastSeqOf(ranges)));
+    return block;
   }
 
   async reopen({ token }: BlockIntent): Promise<BegunBlock | undefined> {

@@ -36,7 +36,7 @@ export type UntilDone = <Value>(action: () => Value | Promise<Value>) => Promise
 export interface BlockLog<Intent> {
   /**
    * Writes a block down in the progress of its tracks.
-   * @param mayInsert whether all tracks are still here. @returns undefined when they are not: the block is not inserted.
+   * @param mayInsert whether all tracks are still here and the projector does not stop. @returns undefined when they are not: the block is not inserted.
    */
   begin(
     ranges: readonly BlockRange[],

@@ -22,10 +22,13 @@ export interface BlockRecords {
 }
 
 /** The group of the shard's journal that holds `seq`, or the next one; undefined at the end. The caller keeps it. */
-type ReadGroup = (shard: number, seq: number) => JournalBatch | undefined | Promise<JournalBatch | undefined>;
+type ReadJournal = (shard: number, seq: number) => JournalBatch | undefined | Promise<JournalBatch | undefined>;
 
-/** Sequences are over all shards. @throws when the journal has not all of it. */
-export async function readBlock(ranges: readonly BlockRange[], read: ReadGroup): Promise<BlockRecords> {
+/**
+ * Sequences are over all shards. Measurements are copies: their groups may be much larger than the block.
+ * @throws when the journal has not all of it.
+ */
+export async function readBlock(ranges: readonly BlockRange[], read: ReadJournal): Promise<BlockRecords> {
   const records: BlockRecords = { found: [], damaged: [], deletions: [] };
   for (const { shard, firstSeq, lastSeq } of ranges) {
     for (let seq = firstSeq; seq <= lastSeq; ) {
@@ -49,7 +52,8 @@ function take({ firstSeq, records }: JournalBatch, from: number, through: number
     const command = isDeletion(kind) ? readableCommand(records, at, seq) : undefined;
     if (command !== undefined) into.deletions.push(command);
     if (kind !== COMMAND.MEASUREMENT || !isStored(modeAt(records, at))) continue;
-    if (isWholeMeasurement(view, at)) into.found.push({ records, at, seq });
+    if (isWholeMeasurement(view, at))
+      into.found.push({ records: Buffer.from(records.subarray(at, nextAt(records, at))), at: 0, seq });
     else into.damaged.push(damagedAt(records, at, seq));
   }
   return seq;

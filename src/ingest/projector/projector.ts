@@ -315,8 +315,12 @@ export class Projector<Intent = InsertIntent> {
         try {
           await this.#catchUpOne(track);
         } catch (error) {
+          // The next start repairs the journal of a single process.
+          if (this.#isOneStream) throw error;
           this.#insert.failed(error as Error, RETRY_MS);
           await pause(RETRY_MS);
+          // The rows of other shards do not wait for this one.
+          if (!this.#filling.isEmpty) return;
         }
         isMore = true;
       }
