@@ -356,11 +356,7 @@ export class Projector<Intent = InsertIntent> {
   /** What is behind a DELETE is read while it runs: who asks for something else waits for its own rows only. */
   async #meanwhile(deletion: Promise<void>): Promise<void> {
     const caughtUp = this.#catchUp().finally(() => this.#release());
-    try {
-      await deletion;
-    } finally {
-      await caughtUp;
-    }
+    for (const one of await Promise.allSettled([deletion, caughtUp])) if (one.status === 'rejected') throw one.reason;
   }
 
   /** Rows of a shard that is gone are among the others: the block is filled anew from the journal. */
