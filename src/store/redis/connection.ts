@@ -20,6 +20,8 @@ const LOG_INTERVAL_MS = 30_000;
 const CONNECTION_LOST =
   /max retries|Connection is closed|isn't writeable|connection close|ECONN|None of startup nodes|Too many Cluster redir/i;
 
+type ClientOptions = RedisOptions & { replyMapping?: 'legacy' };
+
 export interface RedisConnectionOptions {
   readonly target: RedisTarget;
   readonly log: Log;
@@ -63,7 +65,7 @@ export class RedisConnection {
       this.#isClosed
         ? null
         : Math.min(RECONNECT_MIN_MS * 2 ** Math.min(times, 10), RECONNECT_MAX_MS) * (0.5 + Math.random() / 2);
-    const shared: RedisOptions = {
+    const shared: ClientOptions = {
       connectTimeout: CONNECT_TIMEOUT_MS,
       commandTimeout: commandTimeoutMs,
       socketTimeout: commandTimeoutMs + 1_000,
@@ -77,8 +79,25 @@ export class RedisConnection {
       ...(target.password === undefined ? {} : { password: target.password }),
       ...(target.tls === undefined ? {} : { tls: target.tls }),
     };
+    this.client = this.#open(shared, retry, autoPipelining);
+    this.client.on('ready', () => {
+      // A client of Redis Cluster that is closed while it connects goes on (seen, ioredis 6.0.0, 2026-11-28).
+      if (this.#isClosed) this.client.disconnect();
+      else this.#ready();
+    });
+    this.client.on('error', (error: Error) => {
+      this.#failed(error.message);
+    });
+    this.client.on('close', () => {
+      this.#failed('the connection was closed');
+    });
+  }
+
+  /** `'legacy'` stands here and this is a method of its own: to infer types that are as large takes a tenth of the type check. */
+  #open(shared: ClientOptions, retry: (times: number) => number | null, autoPipelining: boolean): Redis | Cluster {
+    const { target } = this;
     if (target.kind === 'cluster') {
-      this.client = new Cluster(
+      const cluster = new Cluster<'legacy'>(
         target.addresses.map(({ host, port }) => ({ host, port })),
         {
           redisOptions: shared,
@@ -101,42 +120,31 @@ export class RedisConnection {
               }),
         },
       );
-      this.client.on('+node', (node: Redis) => {
+      cluster.on('+node', (node: Redis) => {
         node.on('ready', () => {
           this.#ready();
         });
       });
-      this.client.on('node error', (error: Error, node: string) => {
+      cluster.on('node error', (error: Error, node: string) => {
         this.#failed(`${node}: ${error.message}`);
       });
-    } else {
-      this.client = new Redis({
-        ...shared,
-        db: target.database,
-        enableOfflineQueue: false,
-        retryStrategy: retry,
-        enableAutoPipelining: autoPipelining,
-        ...(target.kind === 'server'
-          ? target.addresses[0]
-          : {
-              sentinels: target.addresses.map((address) => ({ ...address })),
-              name: target.master as string,
-              sentinelRetryStrategy: retry,
-              ...(target.sentinelPassword === undefined ? {} : { sentinelPassword: target.sentinelPassword }),
-              ...(target.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: target.tls }),
-            }),
-      });
+      return cluster;
     }
-    this.client.on('ready', () => {
-      // A client of Redis Cluster that is closed while it connects goes on (seen, ioredis 6.0.0, 2026-11-28).
-      if (this.#isClosed) this.client.disconnect();
-      else this.#ready();
-    });
-    this.client.on('error', (error: Error) => {
-      this.#failed(error.message);
-    });
-    this.client.on('close', () => {
-      this.#failed('the connection was closed');
+    return new Redis<'legacy'>({
+      ...shared,
+      db: target.database,
+      enableOfflineQueue: false,
+      retryStrategy: retry,
+      enableAutoPipelining: autoPipelining,
+      ...(target.kind === 'server'
+        ? target.addresses[0]
+        : {
+            sentinels: target.addresses.map((address) => ({ ...address })),
+            name: target.master as string,
+            sentinelRetryStrategy: retry,
+            ...(target.sentinelPassword === undefined ? {} : { sentinelPassword: target.sentinelPassword }),
+            ...(target.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: target.tls }),
+          }),
     });
   }
 

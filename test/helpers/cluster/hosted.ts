@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { ConnectionProxy } from '../proxies/connection-proxy.ts';
-import type { HostAnswer, HostRequest, HostedNode } from './node-host.ts';
+import type { HostAnswer, HostRequest, HostedNode } from './host-messages.ts';
 import { untilComplete } from './running.ts';
 import type { ClusterPasswords } from './running.ts';
 import { PATIENCE } from '../until.ts';

@@ -25,6 +25,7 @@ import type * as clickHouseEngines from '../../../src/store/embedded-clickhouse/
 import { startNats } from '../stores/nats-server.ts';
 import { startRedis } from '../stores/redis-server.ts';
 import { DIST } from '../root.ts';
+import type { HostAnswer, HostRequest, HostedNode, StartRequest } from './host-messages.ts';
 import { clusterSettings } from './running.ts';
 
 /** The built server. */
@@ -44,24 +45,6 @@ process.umask(0o077);
 /** One node has the engine on `node:http`: clients meet both. */
 const engineOf = (index: number): string =>
   process.env['MILLRACE_HTTP_ENGINE'] ?? (index === NODES - 1 ? 'node' : 'uws');
-
-/** What a test process is told of a node. */
-export interface HostedNode {
-  readonly httpPort: number;
-  readonly mqttPort: number;
-  readonly mqttTlsPort?: number;
-}
-export interface StartRequest {
-  readonly do: 'start';
-  readonly data?: string;
-  readonly flags: readonly string[];
-  readonly passwords: { admin: string; management: string };
-}
-export type HostRequest = StartRequest | { readonly do: 'stop'; readonly data: string };
-export type HostAnswer =
-  | { readonly data: string; readonly nodes: readonly HostedNode[] }
-  | { readonly error: string }
-  | { readonly log: string };
 
 /** Lines as pino writes them, from `warn` on; what is below is not made. */
 function logTo(write: (line: string) => void): Log {
