@@ -21,7 +21,8 @@ export async function loadRound(
 ): Promise<Record<string, number>> {
   const countsRows =
     subject.rows !== undefined &&
-    !(job.kind === 'http-closed' && (job.managedObjects === true || job.get !== undefined));
+    !(job.kind === 'mqtt-closed' && job.isEntity === true) &&
+    !(job.kind === 'http-closed' && (job.entity !== undefined || job.get !== undefined));
   const rowsBefore = countsRows ? await subject.rows!() : undefined;
   const edges: Promise<{ rows: number; timeMs: number }>[] = [];
   const mark = (): void => {

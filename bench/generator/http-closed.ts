@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { portOf, type HttpClosedJob, type WindowResult } from './job.ts';
 import { answer } from './channel.ts';
-import { changeRequest, getRequest, managedObjectRequest, postRequest, type PostRequest } from './http-request.ts';
+import { changeRequest, entityRequest, getRequest, postRequest, type PostRequest } from './http-request.ts';
 import { ResponseReader } from './http-response.ts';
 import { measure, type Load } from './window.ts';
 
@@ -36,7 +36,7 @@ class HttpLoop implements Load {
   }
 
   async open(): Promise<void> {
-    const { target, sources, measurementsPerBody, get, connections } = this.job;
+    const { target, sources, measurementsPerBody, get, entity, connections } = this.job;
     // A body goes out again when all others have, so that no client waits for one that another is writing.
     if (sources.length > 2 * connections * measurementsPerBody)
       for (let first = 0; first < sources.length; first += measurementsPerBody)
@@ -45,8 +45,8 @@ class HttpLoop implements Load {
       const request =
         get !== undefined
           ? getRequest(target, get)
-          : this.job.managedObjects === true
-            ? managedObjectRequest(target)
+          : entity !== undefined
+            ? entityRequest(target, entity, sources[index % Math.max(1, sources.length)])
             : postRequest(target, sources, measurementsPerBody === 1 ? index : 0, measurementsPerBody);
       const reader = new ResponseReader();
       await new Promise<void>((resolve, reject) => {
@@ -109,7 +109,7 @@ class HttpLoop implements Load {
     this.requestsLeft--;
     if (this.bodies.length > 0) client.request = this.bodies[this.sentBodies++ % this.bodies.length]!;
     this.timeMs += this.job.stepMs;
-    changeRequest(client.request, this.timeMs, this.sent % 10);
+    changeRequest(client.request, this.timeMs, this.sent);
     this.sent += this.job.measurementsPerBody;
     client.socket.write(client.request.bytes);
   }

@@ -1,5 +1,5 @@
 /** POST requests with measurements, built once; the time and a digit of each value are overwritten before each use. */
-import type { Target } from './job.ts';
+import type { BenchEntity, Target } from './job.ts';
 
 const MEASUREMENT = 'application/vnd.com.nsn.cumulocity.measurement+json';
 const COLLECTION = 'application/vnd.com.nsn.cumulocity.measurementcollection+json';
@@ -14,6 +14,8 @@ export interface PostRequest {
   bytes: Buffer;
   timesAt: number[];
   digitsAt: number[];
+  /** Of `NUMBER`. */
+  numberAt?: number;
 }
 
 /** @returns the value of an Authorization header. */
@@ -40,14 +42,28 @@ export function postRequest(target: Target, sources: readonly string[], first: n
   return { bytes, timesAt: places(bytes, '"time":"'), digitsAt: places(bytes, '"value":') };
 }
 
-/** Creates a device; the body is always the same. */
-export function managedObjectRequest(target: Target): PostRequest {
-  const body =
-    '{"name":"bench object","type":"c8y_Bench","c8y_IsDevice":{},"c8y_Hardware":{"model":"M1","serialNumber":"123456"}}';
+const PATHS: Readonly<Record<BenchEntity, string>> = {
+  managedObject: '/inventory/managedObjects',
+  event: '/event/events',
+  alarm: '/alarm/alarms',
+};
+/** Place of the number in the type of an alarm. */
+const NUMBER = '0'.repeat(10);
+
+/** @param source of an event or alarm. */
+export function entityRequest(target: Target, entity: BenchEntity, source = ''): PostRequest {
+  const common = `"source":{"id":"${source}"},"time":"2026-01-01T00:00:00.000Z"`;
+  const body = {
+    managedObject:
+      '{"name":"bench object","type":"c8y_Bench","c8y_IsDevice":{},"c8y_Hardware":{"model":"M1","serialNumber":"123456"}}',
+    event: `{${common},"type":"c8y_BenchEvent","text":"A door was opened","c8y_Door":{"number":4,"byHand":true}}`,
+    alarm: `{${common},"type":"bench ${NUMBER}","text":"The door does not close","severity":"MAJOR","status":"ACTIVE"}`,
+  }[entity];
   const head =
-    `POST /inventory/managedObjects HTTP/1.1\r\nHost: ${target.host}:${target.port}\r\nAuthorization: ${basicAuthorization(target)}\r\n` +
-    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-  return { bytes: Buffer.from(head + body, 'latin1'), timesAt: [], digitsAt: [] };
+    `POST ${PATHS[entity]} HTTP/1.1\r\nHost: ${target.host}:${target.port}\r\nAuthorization: ${basicAuthorization(target)}\r\n` +
+    `Content-Type: application/json\r\nAccept: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const bytes = Buffer.from(head + body, 'latin1');
+  return { bytes, timesAt: places(bytes, '"time":"'), digitsAt: [], numberAt: places(bytes, '"type":"bench ')[0] };
 }
 
 /** Reads a path; the request is always the same. */
@@ -56,14 +72,15 @@ export function getRequest(target: Target, path: string): PostRequest {
   return { bytes: Buffer.from(head, 'latin1'), timesAt: [], digitsAt: [] };
 }
 
-/** Gives every measurement of the request this time, and new values. */
-export function changeRequest(request: PostRequest, timeMs: number, digit: number): void {
-  const { bytes, timesAt, digitsAt } = request;
+/** Gives everything of the request this time, and new values. @param number grows from one request to the next. */
+export function changeRequest(request: PostRequest, timeMs: number, number: number): void {
+  const { bytes, timesAt, digitsAt, numberAt } = request;
+  if (numberAt !== undefined) bytes.write(String(number).padStart(NUMBER.length, '0'), numberAt, 'latin1');
   const first = timesAt[0];
   if (first === undefined) return;
   bytes.write(new Date(timeMs).toISOString(), first, 'latin1');
   for (let index = 1; index < timesAt.length; index++) bytes.copy(bytes, timesAt[index]!, first, first + TIME_BYTES);
-  for (let index = 0; index < digitsAt.length; index++) bytes[digitsAt[index]! + 1] = 48 + ((digit + index) % 10);
+  for (let index = 0; index < digitsAt.length; index++) bytes[digitsAt[index]! + 1] = 48 + ((number + index) % 10);
 }
 
 function places(bytes: Buffer, after: string): number[] {

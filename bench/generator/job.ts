@@ -33,6 +33,8 @@ export interface MqttClosedJob extends Windowed {
   inFlight: number;
   /** Instead of the standard rows on `s/us`. */
   published?: Published;
+  /** They make no measurements, whose rows would be counted. */
+  isEntity?: boolean;
   /** One more connection subscribes (QoS 0) to what is published and reads it. */
   subscribe?: boolean;
   /** The server is killed during the window: closed connections are no failure. */
@@ -78,6 +80,9 @@ export interface MqttIdleJob {
   clientPrefix: string;
 }
 
+/** What a POST makes that is not a measurement. An alarm has a type of its own each time: none is a repeat. */
+export type BenchEntity = 'managedObject' | 'event' | 'alarm';
+
 /** POST, closed loop: one request at a time on each keep-alive connection. */
 export interface HttpClosedJob extends Windowed {
   kind: 'http-closed';
@@ -90,8 +95,8 @@ export interface HttpClosedJob extends Windowed {
   /** Time of the first body's measurements (ms since 1970) and the step from one body to the next. */
   firstTimeMs: number;
   stepMs: number;
-  /** POST a managed object instead, and count these. */
-  managedObjects?: boolean;
+  /** POST one of these in place of measurements, and count them. */
+  entity?: BenchEntity;
   /** GET this path with its query instead. */
   get?: string;
 }

@@ -5,6 +5,7 @@ import { cluster } from './cluster.ts';
 import { consoleLive } from './console-live.ts';
 import { console } from './console.ts';
 import { devices } from './devices.ts';
+import { entities } from './entities.ts';
 import { handOver } from './hand-over.ts';
 import { idleConnections, newConnections } from './connections.ts';
 import { customTemplates } from './custom-templates.ts';
@@ -49,6 +50,7 @@ export const SCENARIOS: readonly Scenario[] = [
   console,
   consoleLive,
   devices,
+  entities,
   pmmlForest,
   pmmlUpload,
   pmml,

@@ -57,7 +57,7 @@ const LOADS: Record<string, (subject: Subject, context: Context) => Promise<Mqtt
     connections: HTTP_CONNECTIONS,
     measurementsPerBody: 1,
     sources: [],
-    managedObjects: true,
+    entity: 'managedObject',
     firstTimeMs: 0,
     stepMs: 0,
     pids: subject.pids(),
@@ -150,7 +150,7 @@ async function runLoads(context: Context, name: SubjectName, round: number): Pro
     const before = await read(subject);
     let after = before;
     const values = await loadRound(subject, job, async () => {
-      if (job.kind === 'http-closed' && job.managedObjects === true) await settle(ROWS_SETTLE_MS);
+      if (job.kind === 'http-closed' && job.entity !== undefined) await settle(ROWS_SETTLE_MS);
       after = await read(subject);
     });
     record(load, { ...values, ...costs(before, after, values['totalCount']!) });

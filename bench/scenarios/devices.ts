@@ -68,7 +68,7 @@ async function measured(context: Context, count: number): Promise<void> {
     // In a window of some seconds only a part of the devices measures: each has to be known before it.
     await generate(job({ sources, requests: count / PER_BODY }));
     const all = await load({ sources });
-    const objects = await load({ connections: OBJECT_CONNECTIONS, measurementsPerBody: 1, managedObjects: true });
+    const objects = await load({ connections: OBJECT_CONNECTIONS, measurementsPerBody: 1, entity: 'managedObject' });
     const after = readUsage(subject.pids());
     const cost = (from: Record<string, number>): number =>
       from['serverMicrosPerMessage']! + from['engineMicrosPerMessage']!;

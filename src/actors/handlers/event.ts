@@ -29,7 +29,7 @@ export function createEvent(context: ActorContext, body: EventCreate): { doc: st
   const { command } = context;
   const source = requireSource(context, 'event');
   const time = JSON.stringify(formatTime(command.receivedAt));
-  const sent = shapeTime(dropNulls(parseMembers(body.doc)));
+  const sent = shapeTime(dropNulls(splitMembers(body.doc)));
   for (const name of SERVER_KEPT) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
   members.set('creationTime', time);

@@ -66,7 +66,7 @@ export function createOperation(context: ActorContext, body: OperationCreate): {
   if (existing !== undefined) return { doc: existing };
   const noAgent = hasAgent(context, device) ? undefined : new PlatformError('devicecontrol/no-agent', { id: device });
   if (noAgent !== undefined && body.isOfBulk !== true) throw noAgent;
-  const sent = dropNulls(parseMembers(body.doc));
+  const sent = dropNulls(splitMembers(body.doc));
   for (const name of [...OPERATION_SERVER_KEPT, ...OPERATION_BEGINS_WITHOUT]) sent.delete(name);
   const members: Members = new Map([
     ['id', JSON.stringify(body.id)],

@@ -17,6 +17,7 @@ export class Acknowledgements {
   #refusals: Map<number, Refusal> | undefined;
   /** Durable packets, oldest first, that wait for answers or behind one that does. */
   #durable: number[] = [];
+  #isFlushDue = false;
 
   constructor(connection: Pick<DeviceConnection, 'acknowledge' | 'flush'>) {
     this.#connection = connection;
@@ -82,7 +83,13 @@ export class Acknowledgements {
     const waiting = this.#durable.findIndex((packetId) => this.#unanswered?.has(packetId));
     for (const packetId of this.#durable.splice(0, waiting < 0 ? this.#durable.length : waiting))
       this.#acknowledge(packetId);
-    this.#connection.flush();
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    // Behind the other answers of the same commit: one write for all that they acknowledge.
+    queueMicrotask(() => {
+      this.#isFlushDue = false;
+      this.#connection.flush();
+    });
   }
 
   #acknowledge(packetId: number): void {
