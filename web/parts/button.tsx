@@ -43,11 +43,16 @@ const CLASSES = {
   quiet: 'button button-quiet',
 };
 
+/** What a user without all of the roles is told. */
+function lacking(roles: readonly string[]): string | undefined {
+  const role = roles.length === 0 ? undefined : missingRole(...roles);
+  return role === undefined ? undefined : common().missingRole(role);
+}
+
 export function Button(props: ButtonProps) {
   const { children, onClick, icon, kind, type = 'button', roles = [], isBusy = false, label, form, keys } = props;
   const button = useRef<HTMLButtonElement>(null);
-  const role = roles.length === 0 ? undefined : missingRole(...roles);
-  const reason = role === undefined ? props.blocked : common().missingRole(role);
+  const reason = lacking(roles) ?? props.blocked;
   // It keeps its place in the order of Tab, so that the reason can be read.
   const press = (event: Event): void => {
     if (reason !== undefined || isBusy) {
@@ -78,11 +83,21 @@ export interface IconButtonProps {
   /** Its name, for people who do not see the icon. */
   readonly label: string;
   readonly onClick: () => void;
+  /** One of these roles is needed. */
+  readonly roles?: readonly string[];
 }
 
-export function IconButton({ icon, label, onClick }: IconButtonProps) {
+export function IconButton({ icon, label, onClick, roles = [] }: IconButtonProps) {
+  const reason = lacking(roles);
   return (
-    <button type="button" class="button button-quiet button-icon" aria-label={label} title={label} onClick={onClick}>
+    <button
+      type="button"
+      class="button button-quiet button-icon"
+      aria-label={label}
+      aria-disabled={reason !== undefined}
+      title={reason ?? label}
+      onClick={() => (reason === undefined ? onClick() : notify(reason))}
+    >
       <Icon icon={icon} />
     </button>
   );
@@ -94,9 +109,17 @@ export interface LinkButtonProps {
   readonly icon?: IconNode;
   readonly kind?: 'main';
   readonly download?: string;
+  /** One of these roles is needed for what it leads to. */
+  readonly roles?: readonly string[];
 }
 
-export function LinkButton({ href, children, icon, kind, download }: LinkButtonProps) {
+export function LinkButton({ href, children, icon, kind, download, roles = [] }: LinkButtonProps) {
+  if (lacking(roles) !== undefined)
+    return (
+      <Button roles={roles} {...(icon && { icon })} {...(kind && { kind })}>
+        {children}
+      </Button>
+    );
   return (
     <a class={kind === undefined ? 'button' : CLASSES[kind]} href={href} download={download}>
       {icon && <Icon icon={icon} />}

@@ -82,4 +82,8 @@ export async function refusedScreens(t: Test, console: ConsoleBrowser): Promise<
       }).catch(async (error: unknown) => t.fail(`${String(error)}: ${JSON.stringify(await told(page, path))}`));
       t.same(console.takeFaults(), [], `${path} with ${name} has no errors`);
     }
+  await follow(roleless, '/devices');
+  await roleless.getByRole('button', { name: 'Add a device' }).press('Enter');
+  await roleless.getByText('Needs ROLE_DEVICE_CONTROL_ADMIN').first().waitFor();
+  t.match(roleless.url(), /\/devices$/, 'what leads to a form that is refused leads nowhere');
 }

@@ -10,6 +10,7 @@ import { preferences } from '../../core/preferences.ts';
 import { href, queryText } from '../../core/route.ts';
 import { countObjects, listObjects, nameOf, objectsPath, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
+import { hasRole } from '../../core/api/rights.ts';
 import { common } from '../../core/text/common.ts';
 import { choiceParameter, listParameter, numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import type { StateOf } from '../../core/url-state.ts';
@@ -25,6 +26,7 @@ import { sortOf, sortText } from '../../parts/list/table.tsx';
 import { ColumnChoice } from './column-choice.tsx';
 import { chosenColumns, columnsOf, isPath, pathText } from './columns.tsx';
 import { ListActions } from './list-actions.tsx';
+import { ADD_ROLES } from './roles.ts';
 import { words as deviceWords } from './text.ts';
 
 const AVAILABILITIES = ['AVAILABLE', 'UNAVAILABLE', 'MAINTENANCE'] as const;
@@ -182,7 +184,7 @@ export default function Devices() {
           <Button icon={Columns3} onClick={() => setChoosing(true)}>
             {common().columns}
           </Button>
-          <LinkButton kind="main" icon={Plus} href={href('/devices/new')}>
+          <LinkButton kind="main" icon={Plus} roles={ADD_ROLES} href={href('/devices/new')}>
             {words.add}
           </LinkButton>
         </>
@@ -244,8 +246,8 @@ export default function Devices() {
         }
         empty={
           <>
-            <p>{words.emptyText}</p>
-            <LinkButton kind="main" icon={Plus} href={href('/devices/new')}>
+            {hasRole(...ADD_ROLES) && <p>{words.emptyText}</p>}
+            <LinkButton kind="main" icon={Plus} roles={ADD_ROLES} href={href('/devices/new')}>
               {words.add}
             </LinkButton>
           </>

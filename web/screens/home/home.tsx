@@ -21,6 +21,7 @@ import type { Severity } from '../../core/server/alarm.ts';
 import { SeverityBadge } from '../../parts/badge.tsx';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Code } from '../../parts/json.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { With } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -117,6 +118,9 @@ function RecentList({ title, loaded, none }: { title: string; loaded: Loaded<rea
   );
 }
 
+/** As docs/guide/backup.md has it. */
+const BACKUP = 'millrace backup backup-1';
+
 /** Shown until they are done or sent away. */
 function FirstSteps({ isReady, hasDevice, hasData, hasUser }: Steps) {
   const { steps, firstTitle, dismiss } = homeWords();
@@ -124,7 +128,7 @@ function FirstSteps({ isReady, hasDevice, hasData, hasUser }: Steps) {
     { title: steps.server, text: steps.serverText, isDone: isReady },
     { title: steps.device, text: steps.deviceText, isDone: hasDevice, target: href('/devices/new') },
     { title: steps.data, text: steps.dataText, isDone: hasData },
-    { title: steps.user, text: steps.userText, isDone: hasUser, target: href('/admin/users') },
+    { title: steps.user, text: steps.userText, isDone: hasUser, target: href('/admin/users'), code: BACKUP },
   ];
   const next = cards.findIndex(({ isDone, target }) => !isDone && target !== undefined);
   return (
@@ -137,13 +141,14 @@ function FirstSteps({ isReady, hasDevice, hasData, hasUser }: Steps) {
       }
     >
       <ol class="cards">
-        {cards.map(({ title, text, isDone, target }, index) => (
+        {cards.map(({ title, text, isDone, target, code }, index) => (
           <li key={title} class="card">
             <h3>
               {index + 1} · {title}
               {isDone && ' ✓'}
             </h3>
             <p>{text}</p>
+            {code && <Code text={code} label={steps.backupLabel} />}
             {target && (
               <LinkButton href={target} {...(index === next ? { kind: 'main' } : {})}>
                 {title}

@@ -23,7 +23,9 @@ const de: HomeTexts = {
     data: 'Daten sehen',
     dataText: 'Die erste Nachricht erscheint innerhalb einer Sekunde auf der Seite.',
     user: 'Zweiten Benutzer anlegen, und sichern',
-    userText: 'Bei nur einem Administrator genügt ein verlorenes Passwort, und niemand kommt mehr hinein.',
+    userText:
+      'Bei nur einem Administrator genügt ein verlorenes Passwort, und niemand kommt mehr hinein. Die Sicherung tippen Sie dort, wo der Server läuft:',
+    backupLabel: 'Befehl einer Sicherung',
   },
   count: (count) => `${numberText(count)} ${plural(count, { one: 'Gerät', other: 'Geräte' })}`,
 };

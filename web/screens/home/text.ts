@@ -22,7 +22,8 @@ const en = {
     data: 'See its data',
     dataText: 'The first message appears on the page within a second.',
     user: 'Add a second user, and back up',
-    userText: 'One administrator is one lost password away from none.',
+    userText: 'One administrator is one lost password away from none. Type the backup where the server runs:',
+    backupLabel: 'Command of a backup',
   },
   count: (count: number) => `${numberText(count)} ${plural(count, { one: 'device', other: 'devices' })}`,
 };

@@ -24,6 +24,7 @@ import { words as deviceWords } from '../text.ts';
 import { deviceWith, registerDevice } from './register.ts';
 import { SNIPPETS, canReach, deviceUser, snippetOf } from './snippets.ts';
 import type { DeviceAccess, Snippet } from './snippets.ts';
+import { ADD_ROLES } from '../roles.ts';
 import { words as addWords } from './text.ts';
 
 const PASSWORD_LENGTH = 20;
@@ -32,7 +33,6 @@ const MQTT_PORT = 1883;
 /** Messages that are listed. */
 const SHOWN_MAX = 20;
 const CHECKLIST_MS = 30_000;
-const ROLES = ['ROLE_DEVICE_CONTROL_ADMIN'];
 const SIMULATED = ['200,c8y_Water,T,61.5,C', '400,c8y_Trial,Hello from the console'];
 
 interface Heard {
@@ -240,7 +240,7 @@ export default function AddDevice() {
           {known !== '' && <LinkButton href={href('/devices/:id', { id: known })}>{words.open}</LinkButton>}
           <FormFault error={make.error} />
           <div class="form-buttons">
-            <Button kind="main" type="submit" roles={ROLES} isBusy={make.isRunning}>
+            <Button kind="main" type="submit" roles={ADD_ROLES} isBusy={make.isRunning}>
               {words.make}
             </Button>
           </div>

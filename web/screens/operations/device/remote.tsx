@@ -288,11 +288,13 @@ function Remote({ device }: { readonly device: ManagedObject }) {
                         <IconButton
                           icon={Pencil}
                           label={words.remoteEdit(one.name)}
+                          roles={ADMIN}
                           onClick={() => setEditing({ before: one })}
                         />
                         <IconButton
                           icon={Trash2}
                           label={words.remoteRemove(one.name)}
+                          roles={ADMIN}
                           onClick={() => setRemoving(one)}
                         />
                       </span>
