@@ -94,7 +94,7 @@ export function IconButton({ icon, label, onClick, roles = [] }: IconButtonProps
       type="button"
       class="button button-quiet button-icon"
       aria-label={label}
-      aria-disabled={reason !== undefined}
+      aria-disabled={reason === undefined ? undefined : true}
       title={reason ?? label}
       onClick={() => (reason === undefined ? onClick() : notify(reason))}
     >

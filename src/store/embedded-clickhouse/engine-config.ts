@@ -15,10 +15,6 @@ const TABLE_SETTINGS: Readonly<Record<string, string>> = {
   ...DURABILITY,
   max_suspicious_broken_parts: '1000000000',
   max_suspicious_broken_parts_bytes: '1000000000000000',
-  // Wider merges, of mutable tables too: half of what their rows cost was merges. 200 inserts of 500 rows into objects,
-  // alarms and audits: each row was written again 4.4 times in place of 12, 65 µs CPU a row in place of 93, from 7 parts
-  // of a table in place of 5 (2026-11-27, busy machine).
-  merge_selector_base: '10',
 };
 
 /** Below the data directory; written at each start. */
