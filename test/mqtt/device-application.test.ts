@@ -27,6 +27,7 @@ class Platform {
   isLater = false;
   readFailure: Error | undefined;
   readonly acknowledged: number[] = [];
+  flushes = 0;
   readonly disconnected: number[] = [];
   /** Records that were offered together, and the packet identifier of a QoS 2 message. */
   readonly offered: {
@@ -162,7 +163,9 @@ class Platform {
         this.acknowledged.push(packetId);
       },
       rejected() {},
-      flush() {},
+      flush: () => {
+        this.flushes += 1;
+      },
       resume: () => {
         this.resumed += 1;
       },
@@ -435,10 +438,18 @@ t.test('acknowledged in order, when the actors have answered; not at all when th
   t.same(platform.acknowledged, []);
   platform.heldAnswers[0]();
   t.same(platform.acknowledged, [1, 2]);
+  publish(link, 's/us', '301,type,text', 5);
+  publish(link, 's/us', '301,other,text', 6);
+  await settle();
+  platform.flushes = 0;
+  for (const answer of platform.heldAnswers.splice(1)) answer();
+  await settle();
+  t.same(platform.acknowledged, [1, 2, 5, 6]);
+  t.equal(platform.flushes, 1, 'what one commit answers goes out in one write');
   link.failed(3, new Error('disk is full'));
   link.failed(4, new Error('journal/unreachable'));
   t.same(platform.disconnected, [0x97, 0x89]);
-  t.same(platform.acknowledged, [1, 2]);
+  t.same(platform.acknowledged, [1, 2, 5, 6]);
 });
 
 /** Offers a message as a connection does, until it is taken. */

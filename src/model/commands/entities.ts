@@ -1,7 +1,7 @@
 /** Bodies of commands that write events, alarms, operations and managed objects. */
 import type { ChildKind } from './links.ts';
 
-/** Raw JSON text of an entity as the client sent it (top level compacted), without server-kept members. */
+/** Compact JSON text of an entity as the client sent it, without server-kept members: actors split it and do not parse it again. */
 export type DocumentText = string;
 
 export interface EventCreate {
